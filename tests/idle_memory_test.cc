@@ -97,6 +97,49 @@ TEST_F(IdleMemory, OfAShellComesBackWithAllThatItHas) {
   EXPECT_EQ(shell(*sandbox, "f parent"), "parent 4\n");
 }
 
+TEST_F(IdleMemory, IsGivenBackWherePythonHasFreedIt) {
+  const auto sandbox = engine_.create({});
+  EXPECT_EQ(sandbox->run_python("print(1)").stdout_data, "1\n");
+  const std::uint64_t begin = guest_kib() + file_kib();
+  EXPECT_EQ(sandbox
+                ->run_python("import hashlib\n"
+                             "kept = [bytes([i & 255]) * 9999 for i in range(300)]\n"
+                             "digest = hashlib.sha256(b''.join(kept)).hexdigest()\n"
+                             "big = bytearray(b'a') * (64 << 20)\n"
+                             "many = [bytearray(b'b') * 300000 for i in range(100)]\n"
+                             "del big, many")
+                .stderr_data,
+            "");
+  EXPECT_TRUE(within_a_minute([&] { return guest_kib() + file_kib() < begin + (8 << 10); }))
+      << guest_kib() << " and " << file_kib() << ", at first " << begin;
+  EXPECT_EQ(sandbox
+                ->run_python("print(hashlib.sha256(b''.join(kept)).hexdigest() == digest)\n"
+                             "again = bytearray(80 << 20); print(again.count(0) == len(again))\n"
+                             "more = [bytearray(300000) for i in range(200)]\n"
+                             "print(any(map(any, more)))")
+                .stdout_data,
+            "True\nTrue\nFalse\n");
+}
+
+TEST_F(IdleMemory, IsGivenBackWhereAShellHasFreedIt) {
+  const std::uint64_t begin = file_kib();
+  std::vector<std::unique_ptr<Sandbox>> sandboxes;
+  for (int i = 0; i < 4; ++i) {
+    sandboxes.push_back(engine_.create({}));
+    shell(*sandboxes[i], "big=$(head -c 20000000 /dev/zero | tr '\\0' x); echo ${#big}");
+    shell(*sandboxes[i], "unset big; a=1");
+  }
+  // Each had 60 MiB; files of images rest, of at most 64 together.
+  EXPECT_TRUE(within_a_minute([&] { return file_kib() < begin + (80 << 10); }))
+      << file_kib() << ", at first " << begin;
+  for (const auto& sandbox : sandboxes) {
+    EXPECT_EQ(shell(*sandbox,
+                    "echo $a ${big-none}; big=$(head -c 9000000 /dev/zero | tr '\\0' y); echo "
+                    "${#big} $(tr -d y <<<$big)"),
+              "1 none\n9000000\n");
+  }
+}
+
 TEST_F(IdleMemory, OfAShellHoldsNoImage) {
   const auto first = engine_.create({});
   shell(*first, "first=1");

@@ -9,6 +9,8 @@
 #include "python/interpreter_threads.h"
 #include "python/start_block.h"
 #include "python/stop_patience.h"
+#include "python/unused_heap.h"
+#include "wasm/packed_memory.h"
 
 namespace cloche::python {
 
@@ -60,6 +62,16 @@ wasm::Outcome not_begun() {
   outcome.ending = wasm::Ending::returned;
   outcome.result = wasm::Value::i32(turn_raised);
   return outcome;
+}
+
+// What its allocator holds for later may be much of what it is.
+void pack(kernel::Task& task) noexcept try {
+  wasm::Instance& instance = task.instance();
+  if (instance.memory_map().packed) return;
+  wasm::give_back_unused(instance, unused_heap(instance));
+  (void)wasm::pack_memory(instance);
+} catch (const std::bad_alloc&) {
+  return;
 }
 
 }  // namespace
@@ -175,6 +187,7 @@ Result<std::unique_ptr<PythonSession>> PythonSession::spawn(PythonRuntime& runti
     return shared->serve(
         task, [&] { return shared->begin(task); }, [&] { return shared->take_requests(task); });
   };
+  program->startup.pack = [](kernel::Task& task) { pack(task); };
   kernel::SpawnRequest request;
   request.path = "/usr/bin/python3";
   request.program = std::move(program);

@@ -182,6 +182,8 @@ void ShellProcess::Shared::pack(kernel::Task& task) noexcept try {
   wasm::Instance& instance = task.instance();
   const wasm::MemoryMap& map = instance.memory_map();
   if (map.packed) return;
+  const std::vector<wasm::PageRun> unused = task.process().memory.unused();
+  wasm::give_back_unused(instance, unused);
   const bool is_first = map.base && map.base->first() == map.base;
   if (copying || !resting || !map.base || (!is_first && !is_ours_alone(resting, instance))) {
     (void)wasm::pack_memory(instance);
@@ -189,7 +191,7 @@ void ShellProcess::Shared::pack(kernel::Task& task) noexcept try {
   }
   const std::shared_ptr<RestingShell> next = without_memory(task);
   next->version = resting->version;
-  next->packed = wasm::pack_as_image(instance);
+  next->packed = wasm::pack_as_image(instance, unused);
   if (next->packed) resting = next;
 } catch (const std::bad_alloc&) {
   return;

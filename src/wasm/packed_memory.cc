@@ -55,15 +55,18 @@ void add_differences(std::vector<std::uint32_t>& to, std::uint64_t number, const
   if (runs > 0) to[head + 1] = runs;
 }
 
+bool punch_hole(const MemoryFile& file, std::uint64_t offset, std::uint64_t length) noexcept {
+  return fallocate(file.fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                   static_cast<off_t>(offset), static_cast<off_t>(length)) == 0;
+}
+
 bool give_back(std::byte* base, const PageRun& run) noexcept {
   return madvise(base + run.start, run.length, MADV_DONTNEED) == 0;
 }
 
 // Of the growth file: its pages are there as long as the file has them.
 bool give_back(const MemoryMap& map, const PageRun& run) noexcept {
-  return fallocate(map.growth->fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                   static_cast<off_t>(run.start - map.growth_origin),
-                   static_cast<off_t>(run.length)) == 0;
+  return punch_hole(*map.growth, run.start - map.growth_origin, run.length);
 }
 
 // Private pages differ from what lies under them, grown ones from zeros.
@@ -104,12 +107,17 @@ class Packer {
   std::array<std::byte, 16 * page_bytes> buffer_{};
 };
 
-// It has a base, and memory that is it but for private pages and those that grew.
-bool can_be_packed(Instance& instance) noexcept {
-  MemoryMap& map = instance.memory_map();
+bool can_be_looked_at(Instance& instance) noexcept {
+  const MemoryMap& map = instance.memory_map();
   if (map.packed || instance.depth() > 0 || !instance.has_memory_of_its_own()) return false;
   finish_mapping(instance, Before::anyone_looks);
-  return map.base && !map.lost && !map.pieced && map.rewritten.empty();
+  return !map.lost;
+}
+
+// It has a base, and memory that is it but for private pages, parts with a file and those that grew.
+bool can_be_packed(Instance& instance) noexcept {
+  const MemoryMap& map = instance.memory_map();
+  return can_be_looked_at(instance) && map.base && !map.pieced;
 }
 
 std::vector<PageRun> runs_of(const std::vector<MemoryPiece>& pieces) {
@@ -123,9 +131,11 @@ std::vector<MemoryPiece> pieces_to_map(const MemoryMap& map, const MemoryImage& 
                                        std::uint64_t size) {
   const std::vector<MemoryPiece> wanted = pieces_of(to.segments(), size);
   std::vector<MemoryPiece> pieces = changed_pieces(pieces_of(map.base->segments(), size), wanted);
-  const std::vector<PageRun> stale = pages_without(map.stale, runs_of(pieces));
+  std::vector<PageRun> others = map.stale;
+  for (const RewrittenPart& part : map.rewritten) others.push_back(part.run);
+  others = pages_without(join_runs(std::move(others)), runs_of(pieces));
   for (const MemoryPiece& piece : wanted) {
-    for (const PageRun& run : common_pages(stale, {piece.run}))
+    for (const PageRun& run : common_pages(others, {piece.run}))
       pieces.push_back(piece.part(run.start, run.length));
   }
   return pieces;
@@ -136,8 +146,8 @@ std::vector<MemoryPiece> pieces_to_map(const MemoryMap& map, const MemoryImage& 
 bool pack_memory(Instance& instance) noexcept try {
   if (!can_be_packed(instance)) return false;
   MemoryMap& map = instance.memory_map();
-  // Under private pages there may be something else than the base says.
-  if (!map.stale.empty()) return false;
+  // Under private pages there may be something else than the base says, or parts are files.
+  if (!map.stale.empty() || !map.rewritten.empty()) return false;
   std::byte* base = instance.mapped_memory().base();
   const std::uint64_t size = instance.mapped_memory().size();
   const std::uint64_t own_end = map.growth ? map.growth_start : size;
@@ -163,7 +173,32 @@ bool pack_memory(Instance& instance) noexcept try {
   return false;
 }
 
-std::shared_ptr<const PackedImage> pack_as_image(Instance& instance) noexcept try {
+void give_back_unused(Instance& instance, const std::vector<PageRun>& unused) noexcept try {
+  MemoryMap& map = instance.memory_map();
+  if (unused.empty() || !can_be_looked_at(instance)) return;
+  std::byte* base = instance.mapped_memory().base();
+  const std::uint64_t size = instance.mapped_memory().size();
+  const std::uint64_t own_end = map.growth ? map.growth_start : size;
+  if (map.growth && own_end < size) {
+    for (const PageRun& run : common_pages(unused, {{own_end, size - own_end}}))
+      (void)give_back(map, run);
+  }
+  for (const RewrittenPart& part : map.rewritten) {
+    for (const PageRun& run : common_pages(unused, {part.run}))
+      (void)punch_hole(*part.file, run.start - part.run.start, run.length);
+  }
+  if (!map.base || map.pieced) return;
+  for (const MemoryPiece& piece : pieces_of(map.base->segments(), own_end)) {
+    if (piece.file != nullptr) continue;
+    for (const PageRun& run : pages_without(common_pages(unused, {piece.run}), map.stale))
+      (void)give_back(base, run);
+  }
+} catch (const std::bad_alloc&) {
+  return;
+}
+
+std::shared_ptr<const PackedImage> pack_as_image(Instance& instance,
+                                                 const std::vector<PageRun>& unused) noexcept try {
   MemoryMap& map = instance.memory_map();
   if (map.growth || !can_be_packed(instance)) return nullptr;
   auto image = std::make_shared<PackedImage>();
@@ -176,7 +211,7 @@ std::shared_ptr<const PackedImage> pack_as_image(Instance& instance) noexcept tr
   const std::vector<MemoryPiece> pieces = pieces_to_map(map, *image->first, size);
   std::vector<PageRun> others = runs_of(pieces);
   others.insert(others.end(), own->begin(), own->end());
-  others = join_runs(std::move(others));
+  others = pages_without(join_runs(std::move(others)), unused);
   if (bytes_of(others) > most_packed_bytes) return nullptr;
 
   Packer packer(base, bytes_of(others));
@@ -195,6 +230,7 @@ std::shared_ptr<const PackedImage> pack_as_image(Instance& instance) noexcept tr
   }
   for (const PageRun& run : *own) (void)give_back(base, run);
   map.stale.clear();
+  map.rewritten.clear();
   map.base = image->first;
   map.packed = {image, &image->pages};
   return image;

@@ -33,6 +33,11 @@ struct PackedMemory {
 // instance.
 bool pack_memory(Instance& instance) noexcept;
 
+// Gives the host the pages of `unused` (sorted, disjoint) back, in which nobody wants to know what
+// there is: afterwards they are zero, or as they were where an image lies under them. Any thread,
+// while no other uses the instance.
+void give_back_unused(Instance& instance, const std::vector<PageRun>& unused) noexcept;
+
 // An image as what it differs in from the first one under it, for InstanceOptions. Immutable.
 struct PackedImage {
   std::shared_ptr<const MemoryImage> first;
@@ -42,9 +47,11 @@ struct PackedImage {
 };
 
 // Packs the memory as pack_memory does, over the first image of those that it began with: nothing
-// is kept of those between for its sake. Null: it stays as it is; so does one whose memory is
-// prepared for a capture. With it what the instance is now, which shares what is packed.
-std::shared_ptr<const PackedImage> pack_as_image(Instance& instance) noexcept;
+// is kept of those between for its sake, nor what there is in `unused` (sorted, disjoint). Null: it
+// stays as it is; so does one whose memory is prepared for a capture. With it what the instance is
+// now, which shares what is packed.
+std::shared_ptr<const PackedImage> pack_as_image(Instance& instance,
+                                                 const std::vector<PageRun>& unused = {}) noexcept;
 
 // For an instance that has the image's first one already.
 Result<void> map_packed(const std::shared_ptr<const PackedImage>& image, Instance& instance);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "wasm/memory_image.h"
@@ -157,6 +158,53 @@ TEST_F(PackedMemoryTest, AsAnImageItKeepsNoneButTheFirst) {
   const auto next = life_of(packed);
   EXPECT_EQ(next->global("__stack_pointer")->as_i32(), 77);
   EXPECT_EQ(content_of(*next), content);
+}
+
+TEST_F(PackedMemoryTest, WhatIsUnusedGoesAndNothingElse) {
+  for (int life_number = 0; life_number < 40; ++life_number) {
+    SCOPED_TRACE(life_number);
+    std::shared_ptr<const MemoryImage> image;
+    if (below(3) != 0) image = image_of_some();
+    const auto guest = life(image, image != nullptr && below(2) == 0);
+    for (int step = 0; step < 6; ++step) {
+      if (below(3) == 0) (void)guest->grow(below(8) + 1);
+      if (below(3) == 0) (void)captured(*guest);
+      write_some(*guest);
+      std::string content = content_of(*guest);
+      std::vector<PageRun> unused;
+      for (std::uint64_t at = below(8) * page; at < content.size();) {
+        const std::uint64_t length =
+            std::min<std::uint64_t>((below(40) + 1) * page, content.size() - at);
+        unused.push_back({at, length});
+        at += length + (below(40) + 1) * page;
+      }
+      std::shared_ptr<const PackedImage> packed;
+      give_back_unused(*guest, unused);
+      if (below(2) == 0) packed = pack_as_image(*guest, unused);
+      std::string after = content_of(*guest);
+      std::string other = packed ? content_of(*life_of(packed)) : after;
+      for (const PageRun& run : unused) {
+        for (std::string* each : {&content, &after, &other})
+          std::fill_n(each->begin() + static_cast<std::ptrdiff_t>(run.start), run.length, '\0');
+      }
+      ASSERT_TRUE(after == content && other == content);
+    }
+  }
+}
+
+TEST_F(PackedMemoryTest, WhatIsUnusedAmongWhatGrewIsTheHostsAgain) {
+  for (const bool to_be_captured : {false, true}) {
+    const auto guest = life(image_of_some(), to_be_captured);
+    const std::uint64_t start = guest->memory().size();
+    ASSERT_TRUE(guest->grow((16U << 20) / wasm_page).ok());
+    const std::span<std::byte> memory = memory_of(*guest);
+    for (std::uint64_t at = start; at < memory.size(); at += page) memory[at] = std::byte{1};
+    memory[start] = std::byte{7};
+    give_back_unused(*guest, {{start + page, (16U << 20) - page}});
+    EXPECT_EQ(memory[start], std::byte{7});
+    EXPECT_EQ(memory[start + page], std::byte{0});
+    EXPECT_TRUE(pack_memory(*guest)) << "what is left is little";
+  }
 }
 
 TEST_F(PackedMemoryTest, WhatIsPreparedForACaptureIsNoPackedImage) {

@@ -1,5 +1,5 @@
 """Changes the interpreter's WebAssembly where no Python code can: the numbers and texts of errors, threads (threads_patch.py), local
-time (zone_patch.py), and numpy's integers (numpy_patch.py).
+time (zone_patch.py), where free memory lies (heap_patch.py), and numpy's integers (numpy_patch.py).
 
 wasi-libc has WASI's error numbers and musl's texts. Agents compare with Linux's ("[Errno 2]"), so the two functions of CPython that
 make exceptions of `errno` translate it by a table, and strerror's texts become glibc's. Functions are found by the names that the
@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import extensions_patch
+import heap_patch
 import numpy_patch
 import threads_patch
 import zone_patch
@@ -93,6 +94,7 @@ def patch(source):
     patch_blocking(module, table)
     threads_patch.patch(module)
     zone_patch.patch(module)
+    heap_patch.patch(module)
     numpy_patch.patch(module)
     extensions_patch.patch(module)
     return module.written()

@@ -96,6 +96,12 @@ void MemoryMap::release(std::uint64_t start, std::uint64_t length) {
   }
 }
 
+std::vector<wasm::PageRun> MemoryMap::unused() const {
+  std::vector<wasm::PageRun> runs;
+  for (const auto& [start, end] : free_) runs.push_back({start, end - start});
+  return runs;
+}
+
 const std::pair<const std::uint64_t, MemoryMap::Region>* MemoryMap::find(
     std::uint64_t address) const {
   auto it = regions_.upper_bound(address);

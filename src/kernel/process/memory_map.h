@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "base/result.h"
 #include "vfs/filesystem.h"
+#include "wasm/private_pages.h"
 
 namespace cloche::kernel {
 
@@ -46,6 +48,8 @@ class MemoryMap {
   // The mapped region that holds `address`.
   const std::pair<const std::uint64_t, Region>* find(std::uint64_t address) const;
   const std::map<std::uint64_t, Region>& regions() const noexcept { return regions_; }
+  // What was handed out once, and is free.
+  std::vector<wasm::PageRun> unused() const;
   // A clone has copies: only the process that mapped a file writes it back.
   void forget_shared() noexcept {
     for (auto& [start, region] : regions_) region.shared.reset();
