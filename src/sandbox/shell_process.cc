@@ -5,6 +5,7 @@
 
 #include "kernel/host/resident.h"
 #include "kernel/kernel.h"
+#include "kernel/process/exec.h"
 #include "kernel/process/spawn_request.h"
 #include "sandbox/sandbox_state.h"
 #include "wasm/host_failure.h"
@@ -150,8 +151,10 @@ void ShellProcess::Shared::copy(kernel::Task& task) {
   answer.wake_all();
 }
 
-Result<std::unique_ptr<ShellProcess>> ShellProcess::start(
-    kernel::Kernel& kernel, const std::string& home, std::shared_ptr<const RestingShell> from) {
+Result<std::unique_ptr<ShellProcess>> ShellProcess::start(kernel::Kernel& kernel,
+                                                          const std::string& home,
+                                                          std::shared_ptr<const RestingShell> from,
+                                                          const std::stop_token& stop) {
   kernel::ProgramTag tag = 0;
   {
     const kernel::KernelLock lock(kernel.mutex());
@@ -161,12 +164,14 @@ Result<std::unique_ptr<ShellProcess>> ShellProcess::start(
   }
   if (tag == 0) return Errno::noexec;
   CLOCHE_ASSIGN(const std::shared_ptr<const kernel::Program> bash,
-                kernel.services().programs.load(tag));
+                kernel::load_for_host(kernel, tag, [&stop] { return stop.stop_requested(); }));
   // A bash of the user's own, mounted over ours, cannot be kept.
   if (!bash->module->module().info().has_export("cloche_shell_turn")) return Errno::noexec;
   auto shared = std::make_shared<Shared>(from, home);
   auto program = std::make_shared<kernel::Program>(*bash);
-  program->startup.memory = [shared](kernel::Kernel& its) { return shared->start_memory(its); };
+  program->startup.memory = [shared](kernel::Task& task) {
+    return shared->start_memory(task.kernel());
+  };
   program->startup.run = [shared](kernel::Task& task) {
     return shared->serve(
         task, [&] { return shared->begin(task); }, [&] { return shared->take_requests(task); });
@@ -216,8 +221,9 @@ void ShellProcess::set_files(const std::array<kernel::FilePtr, 3>& files) {
 // Lock held.
 bool ShellProcess::is_gone() const { return shared_->is_gone(*process_); }
 
-ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
+ShellTurnResult ShellProcess::run(ShellTurn turn, std::chrono::milliseconds limit,
                                   const std::stop_token& stop) {
+  const auto clock = std::make_shared<kernel::RunClock>(limit);
   ShellTurnResult result;
   kernel::ReleasableKernelLock lock(kernel_.mutex());
   const kernel::JobId own_job = process_->job;
@@ -232,6 +238,7 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
   bool in_time = true;
   if (!is_gone()) {
     process_->job = job;
+    process_->clock = clock;
     set_files(turn.files);
     shared_->request = std::move(turn.frame);
     turn.files = {};
@@ -240,13 +247,14 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
       kernel_.signal_job(job, kernel::sigkill);
       lock.lock();
     }
-    const Result<bool> taken = shared_->run_turn(*process_, deadline);
+    const Result<bool> taken = shared_->run_turn(*process_);
     in_time = taken && *taken;
     if (shared_->copying && !is_gone()) (void)kernel_.resume(*process_);
   }
   turn.files = {};
   if (in_time && shared_->answered) {
     process_->job = own_job;
+    process_->clock = nullptr;
     set_files(idle_files_.get());
     result.exit_code = shared_->outcome.result.as_i32() & turn_status;
     lock.unlock();  // before on_stop goes, which waits for a call in progress
@@ -256,9 +264,9 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
   lock.unlock();
   // It has ended, or is another program now.
   std::optional<kernel::WaitStatus> status;
-  if (in_time) status = kernel_.wait_for(process(), deadline);
+  if (in_time) status = kernel_.wait_for(process(), *clock);
   if (!status) {
-    result.overdue = deadline && std::chrono::steady_clock::now() >= *deadline;
+    result.overdue = is_over(*clock);
     kernel_.kill_job(job);
     status = kernel_.wait_for(process(), std::nullopt);
   }
@@ -266,6 +274,11 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
   if (result.stopped) kernel_.kill_job(job);  // what began while the signal was given
   result.status = *status;
   return result;
+}
+
+bool ShellProcess::is_over(const kernel::RunClock& clock) const {
+  const kernel::KernelLock lock(kernel_.mutex());
+  return clock.is_over();
 }
 
 bool ShellProcess::gone() {
