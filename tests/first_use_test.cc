@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <future>
+#include <ostream>
 #include <set>
 #include <stop_token>
 
@@ -110,6 +111,7 @@ struct Kind {
   std::string name;
   RunOptions options;
 };
+void PrintTo(const Kind& kind, std::ostream* to) { *to << kind.name; }
 
 class FirstUseOfARun : public FirstUse, public ::testing::WithParamInterface<Kind> {
  protected:
