@@ -46,7 +46,7 @@ void read_program(std::span<const std::byte> given) {
   Bytes wasm(begins.begin(), begins.end());
   const bool has_head = given.size() >= 4 && std::memcmp(given.data(), head.data(), 4) == 0;
   wasm.insert(wasm.end(),
-              given.begin() + (has_head ? std::min<std::ptrdiff_t>(8, given.size()) : 0),
+              given.begin() + (has_head ? std::min<std::ptrdiff_t>(8, std::ssize(given)) : 0),
               given.end());
 
   const auto problem = wasm::beyond_limits(wasm);

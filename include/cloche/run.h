@@ -64,6 +64,8 @@ struct RunOptions {
   int stdin_fd = -1;
 
   // Wall clock; the whole process tree is killed when it is over. Absent: the sandbox's. 0: none.
+  // While the run waits for a program of the system's to be compiled, once per machine, it stands
+  // still; stop and cancel end the wait.
   std::optional<std::chrono::milliseconds> timeout;
   // What is kept of stdout, and of stderr, each; the rest is counted and dropped, and the result
   // says so.

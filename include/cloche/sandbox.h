@@ -100,6 +100,9 @@ struct SandboxUsage {
   std::uint64_t memory_bytes = 0;  // linear memory in use
   std::size_t processes = 0;
   std::chrono::nanoseconds cpu{0};  // of all processes that there have been
+  // For how long they waited for the first use of programs of the system's, which are compiled on a
+  // new machine: no time of a run's.
+  std::chrono::nanoseconds compile_wait{0};
   // System calls that guests made and that this kernel does not have: number (WASI: never) to
   // count.
   std::map<std::uint32_t, std::uint64_t> unknown_syscalls;

@@ -73,6 +73,7 @@ Result<ProcessPtr> Kernel::spawn_locked(const SpawnRequest& request, wasm::RunHe
   process->pgid = process->pid();
   process->session = std::make_shared<TtySession>(process->pid());
   process->job = ++last_job_;
+  process->clock = request.clock;
   process->host_waits = true;
   process->credentials = request.credentials;
   process->fds.set_limit(options_.limits.max_open_files);
@@ -85,8 +86,7 @@ Result<ProcessPtr> Kernel::spawn_locked(const SpawnRequest& request, wasm::RunHe
 
   ExecRequest exec{
       .path = request.path, .argv = request.argv, .environment = request.environment, .start = {}};
-  CLOCHE_ASSIGN(LoadedProgram loaded,
-                load_program(*this, *process, exec, nullptr, request.deadline));
+  CLOCHE_ASSIGN(LoadedProgram loaded, load_program(*this, *process, exec, nullptr, request.stop));
   if (request.program) loaded.program = request.program;
   apply_exec(*process, std::move(loaded.identity));
   if (request.terminal) {
@@ -139,6 +139,18 @@ std::optional<WaitStatus> Kernel::wait_for(const ProcessPtr& process, Deadline d
   }
   if (process->state == ProcessState::zombie) reap(*process);
   return process->status;
+}
+
+std::optional<WaitStatus> Kernel::wait_for(const ProcessPtr& process, const RunClock& clock) {
+  for (;;) {
+    Deadline look;
+    {
+      const KernelLock lock(mutex_);
+      if (clock.is_over() && !process->status) return std::nullopt;
+      look = clock.next_look();
+    }
+    if (std::optional<WaitStatus> status = wait_for(process, look)) return status;
+  }
 }
 
 void Kernel::kill_job(JobId job) {
@@ -226,6 +238,7 @@ Result<ProcessPtr> Kernel::create_child(Process& parent, int exit_signal) {
   child->pgid = parent.pgid;
   child->session = parent.session;
   child->job = parent.job;
+  child->clock = parent.clock;
   child->exit_signal = exit_signal;
   child->credentials = parent.credentials;
   child->cwd = parent.cwd;

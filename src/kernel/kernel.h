@@ -22,6 +22,7 @@
 #include "kernel/kernel_options.h"
 #include "kernel/process/process.h"
 #include "kernel/time/kernel_lock.h"
+#include "kernel/time/run_clock.h"
 #include "kernel/time/wait_queue.h"
 #include "vfs/namespace.h"
 #include "wasm/memory_budget.h"
@@ -70,6 +71,9 @@ class Kernel {
       EXCLUDES(kernel_lock);
   // Waits for the end of `process`; its status, or nothing when the deadline passed. Reaps it.
   std::optional<WaitStatus> wait_for(const ProcessPtr& process, Deadline deadline)
+      EXCLUDES(kernel_lock);
+  // The same until the clock is over.
+  std::optional<WaitStatus> wait_for(const ProcessPtr& process, const RunClock& clock)
       EXCLUDES(kernel_lock);
   // SIGKILL to all processes of a job (0: of the kernel); returns when none of them is left.
   void kill_job(JobId job) EXCLUDES(kernel_lock);
@@ -132,6 +136,8 @@ class Kernel {
   const std::shared_ptr<BufferBudget>& buffers() noexcept REQUIRES(kernel_lock) { return buffers_; }
   FileLocks& locks() noexcept REQUIRES(kernel_lock) { return locks_; }
   UserLoads& user_loads() noexcept REQUIRES(kernel_lock) { return user_loads_; }
+  // Of all its processes. See system_wait.h.
+  SystemWaits& system_waits() noexcept REQUIRES(kernel_lock) { return system_waits_; }
   // Woken when a task begins or ends to compute.
   WaitQueue& computing_changed() noexcept REQUIRES(kernel_lock) { return computing_changed_; }
   // The process whose path is being walked: whose /proc/self it is. Null for the host's own walks.
@@ -171,6 +177,7 @@ class Kernel {
   KernelServices services_;
   Clock& clock_;
   UserLoads user_loads_ GUARDED_BY(kernel_lock);
+  SystemWaits system_waits_ GUARDED_BY(kernel_lock);
   KernelOptions options_;
   std::shared_ptr<wasm::MemoryBudget> memory_;
   FileLocks locks_

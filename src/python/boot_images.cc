@@ -107,7 +107,8 @@ Result<BootImages::ImagePtr, Error> BootImages::find_or_make(kernel::ProgramTag 
       CLOCHE_ASSIGN(module, module_of(tag));
     }
     if (Memory memory = cache_.load(*module, key)) return add(key, std::move(memory));
-    if (making == Making::only_the_common_one && !preload.empty()) return ImagePtr();
+    if (making == Making::none || (making == Making::only_the_common_one && !preload.empty()))
+      return ImagePtr();
     if (!in_making_.contains(key)) break;
     changed_.wait(mutex_);
   }

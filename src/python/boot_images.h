@@ -84,6 +84,7 @@ class BootImages {
       EXCLUDES(mutex_);
 
   enum class Making : std::uint8_t {
+    none,
     only_the_common_one,  // another one is used where it is there already
     all,
   };

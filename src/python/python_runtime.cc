@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "kernel/kernel.h"
 #include "kernel/process/task.h"
+#include "kernel/system_wait.h"
 #include "python/host_door.h"
 #include "python/start_block.h"
 
@@ -33,7 +34,7 @@ PythonRuntime::PythonRuntime(kernel::KernelServices services, Options options,
                          .progress = options_.progress}),
       own_images_(options_.cache_folder, options_.library_id) {
   kernel::Startup startup;
-  startup.memory = [this](kernel::Kernel& kernel) { return start_memory(kernel); };
+  startup.memory = [this](kernel::Task& task) { return start_memory(task); };
   startup.run = [this](kernel::Task& task) { return run(task); };
   startup.preopens = {kernel::wasi::PreopenSet::root, root_fd};
   tag_ = services_.programs.add(options_.guest_file, std::move(startup), interruption);
@@ -49,19 +50,23 @@ void PythonRuntime::add_program(vfs::BaseBuilder& builder) const {
   must(builder.add_symlink("usr/bin/python3.15", "python3"));
 }
 
-Result<std::shared_ptr<BootImage>, Error> PythonRuntime::boot_image_for(kernel::Kernel& kernel) {
+Result<std::shared_ptr<BootImage>, Error> PythonRuntime::boot_image_for(kernel::Task& task) {
+  kernel::Kernel& kernel = task.kernel();
   if (std::shared_ptr<BootImage> own = own_images_.used_by(kernel)) return own;
   Preload preload;
   if (options_.preload) {
     const kernel::KernelLock lock(kernel.mutex());
     preload = options_.preload(kernel.files());
   }
-  constexpr auto making = BootImages::Making::only_the_common_one;
+  using enum BootImages::Making;
   if (!preload.empty()) {
-    auto image = images_.get(tag_, preload, making);
+    auto image = images_.get(tag_, preload, only_the_common_one);
     if (image && *image != nullptr) return image;
   }
-  return images_.get(tag_, {}, making);
+  if (auto image = images_.get(tag_, {}, none); !image || *image != nullptr) return image;
+  const kernel::KernelLock lock(kernel.mutex());
+  return kernel::wait_for_system(kernel, task.owner().clock,
+                                 [&] { return images_.get(tag_, {}, only_the_common_one); });
 }
 
 Result<void, Error> PythonRuntime::prepare(const Preload& preload) {
@@ -69,9 +74,9 @@ Result<void, Error> PythonRuntime::prepare(const Preload& preload) {
   return {};
 }
 
-Result<kernel::StartMemory, Error> PythonRuntime::start_memory(kernel::Kernel& kernel) {
-  if (images_.is_builder(kernel)) return kernel::StartMemory{};
-  const auto found = boot_image_for(kernel);
+Result<kernel::StartMemory, Error> PythonRuntime::start_memory(kernel::Task& task) {
+  if (images_.is_builder(task.kernel())) return kernel::StartMemory{};
+  const auto found = boot_image_for(task);
   if (!found)
     return Error(ErrorKind::sandbox, found.error().code(),
                  fmt::format("python3 cannot start: {}", found.error().sentence()));

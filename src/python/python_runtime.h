@@ -55,9 +55,10 @@ class PythonRuntime {
   // The finished base layer, in which boot images are made. Before the first process starts.
   void set_base(vfs::Frozen base) { images_.set_base(std::move(base)); }
 
-  // For a process of this kernel: the user's own, or the one with its packages imported where that
-  // is there, or the common one, which is made when it is not there. Kernel lock not held.
-  Result<std::shared_ptr<BootImage>, Error> boot_image_for(kernel::Kernel& kernel)
+  // For the task's process: the user's own, or the one with its packages imported where that is
+  // there, or the common one, which is made when it is not there, in nobody's time. On the task's
+  // thread, kernel lock not held.
+  Result<std::shared_ptr<BootImage>, Error> boot_image_for(kernel::Task& task)
       EXCLUDES(kernel::kernel_lock);
   // Makes the boot image that is not there yet; takes its time once per machine. No kernel's lock
   // held.
@@ -78,7 +79,7 @@ class PythonRuntime {
   kernel::ProgramTag tag() const noexcept { return tag_; }
 
  private:
-  Result<kernel::StartMemory, Error> start_memory(kernel::Kernel& kernel);
+  Result<kernel::StartMemory, Error> start_memory(kernel::Task& task);
   wasm::Outcome run(kernel::Task& task) EXCLUDES(kernel::kernel_lock);
 
   kernel::KernelServices services_;

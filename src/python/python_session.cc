@@ -5,6 +5,7 @@
 
 #include "kernel/host/resident.h"
 #include "kernel/kernel.h"
+#include "kernel/process/exec.h"
 #include "kernel/process/spawn_request.h"
 #include "python/interpreter_threads.h"
 #include "python/start_block.h"
@@ -44,7 +45,7 @@ struct PythonSession::Shared : kernel::Resident {
   std::shared_ptr<const wasm::MemoryImage> captured;
   Errno capture_error = Errno::io;
 
-  Result<kernel::StartMemory, Error> start_memory(kernel::Kernel& kernel);
+  Result<kernel::StartMemory, Error> start_memory(kernel::Task& task);
   wasm::Outcome begin(kernel::Task& task) EXCLUDES(kernel::kernel_lock);
   kernel::StartupEnd take_requests(kernel::Task& task) EXCLUDES(kernel::kernel_lock);
   void perform(kernel::Task& task, Request what, const std::string& text);
@@ -94,9 +95,9 @@ bool has_folder(kernel::Kernel& kernel, const std::string& path) {
   return stat && stat->type == vfs::FileType::directory;
 }
 
-Result<kernel::StartMemory, Error> PythonSession::Shared::start_memory(kernel::Kernel& kernel) {
+Result<kernel::StartMemory, Error> PythonSession::Shared::start_memory(kernel::Task& task) {
   if (!image) {
-    CLOCHE_ASSIGN(const std::shared_ptr<BootImage> boot, runtime->boot_image_for(kernel));
+    CLOCHE_ASSIGN(const std::shared_ptr<BootImage> boot, runtime->boot_image_for(task));
     image = boot->memory;
     own_pages = std::shared_ptr<wasm::HotPages>(boot, &boot->session_pages);
   }
@@ -179,10 +180,10 @@ Result<std::unique_ptr<PythonSession>> PythonSession::spawn(PythonRuntime& runti
                                                             SessionOptions options,
                                                             std::shared_ptr<Shared> shared) {
   CLOCHE_ASSIGN(const std::shared_ptr<const kernel::Program> python,
-                kernel.services().programs.load(runtime.tag()));
+                kernel::load_for_host(kernel, runtime.tag()));
   shared->runtime = &runtime;
   auto program = std::make_shared<kernel::Program>(*python);
-  program->startup.memory = [shared](kernel::Kernel& its) { return shared->start_memory(its); };
+  program->startup.memory = [shared](kernel::Task& task) { return shared->start_memory(task); };
   program->startup.run = [shared](kernel::Task& task) {
     return shared->serve(
         task, [&] { return shared->begin(task); }, [&] { return shared->take_requests(task); });
@@ -238,14 +239,14 @@ void PythonSession::begin() {
 
 bool PythonSession::is_gone() const { return shared_->is_gone(*process_); }
 
-TurnResult PythonSession::execute(std::string_view source, kernel::Deadline deadline) {
+TurnResult PythonSession::execute(std::string_view source, std::chrono::milliseconds time) {
   const kernel::JobId job = process_->job;
   {
     kernel::ReleasableKernelLock lock(kernel_.mutex());
-    ask(Turn::execute, source, {});
-    const Result<bool> in_time = shared_->run_turn(*process_, deadline);
+    ask(Turn::execute, source, {.time = time});
+    const Result<bool> in_time = shared_->run_turn(*process_);
     if (!in_time) return no_thread();
-    if (*in_time && shared_->wait_for_answer(*process_, deadline)) return turn_result();
+    if (*in_time && shared_->wait_for_answer(*process_)) return turn_result();
   }
   kernel_.kill_job(job);
   return {TurnStatus::overdue, 0, StopReason::time,
@@ -257,6 +258,7 @@ void PythonSession::ask(Turn what, std::string_view payload, const TurnLimits& l
   shared_->stop_wanted = StopReason::none;
   shared_->stop_acknowledged = false;
   shared_->busy = true;
+  process_->clock = std::make_shared<kernel::RunClock>(limits.time);
   if (is_gone()) return;
   shared_->turn = what;
   shared_->source = payload;
@@ -378,7 +380,7 @@ PythonSession::NextLook PythonSession::look_at_cpu(std::chrono::nanoseconds cpu)
 PythonSession::NextLook PythonSession::next_look(const TurnLimits& limits,
                                                  std::chrono::nanoseconds cpu_at_start) const {
   NextLook look;
-  kernel::Deadline latest = limits.deadline;
+  kernel::Deadline latest = process_->clock->next_look();
   if (shared_->stop_wanted == StopReason::none) {
     if (limits.cpu.count() > 0) look = look_at_cpu(cpu_at_start + limits.cpu);
   } else if (shared_->stop_acknowledged) {
@@ -403,7 +405,7 @@ bool PythonSession::wait_within(const TurnLimits& limits) {
   kernel::WaitQueue* const queues[] = {&shared_->answer, &process_->ended, &process_->computes};
   while (!shared_->answered && !is_gone()) {
     const auto now = std::chrono::steady_clock::now();
-    if (limits.deadline && now >= *limits.deadline) begin_stop(StopReason::time);
+    if (process_->clock->is_over(now)) begin_stop(StopReason::time);
     if (limits.cpu.count() > 0 && cpu_time() - cpu_at_start >= limits.cpu)
       begin_stop(StopReason::cpu);
     if (shared_->stop_wanted != StopReason::none && does_not_stop(now)) return false;
@@ -420,8 +422,9 @@ Result<std::shared_ptr<const wasm::MemoryImage>> PythonSession::capture() {
   shared_->answered = false;
   shared_->captured.reset();
   shared_->request = Shared::Request::capture;
-  CLOCHE_TRY(shared_->run_turn(*process_, std::nullopt));
-  (void)shared_->wait_for_answer(*process_, std::nullopt);
+  process_->clock = nullptr;
+  CLOCHE_TRY(shared_->run_turn(*process_));
+  (void)shared_->wait_for_answer(*process_);
   if (!shared_->captured) return is_gone() ? Errno::srch : shared_->capture_error;
   return std::exchange(shared_->captured, nullptr);
 }

@@ -3,7 +3,7 @@
 // live interpreter can be forked.
 //
 //   auto session = PythonSession::start(runtime, kernel, {.files = {{1, capture}, {2, capture}}});
-//   (*session)->execute("import numpy as np; x = 1", deadline);
+//   (*session)->execute("import numpy as np; x = 1", time_limit);
 //   auto twin = (*session)->fork(other_kernel, {...});   // has numpy and x
 //
 // It is an ordinary process of its kernel: signals, limits and kill_job act on it. Between turns it
@@ -55,7 +55,7 @@ std::string reason_of_exit(int status);
 std::string reason_of_signal(int number);
 
 struct TurnLimits {
-  kernel::Deadline deadline = std::nullopt;
+  std::chrono::milliseconds time{0};     // from when the turn is asked for; 0: none
   std::chrono::nanoseconds cpu{0};       // of the interpreter's thread; 0: none
   std::uint64_t memory_limit_bytes = 0;  // linear memory of the interpreter; 0: the kernel's limit
 };
@@ -71,7 +71,8 @@ bool has_folder(kernel::Kernel& kernel, const std::string& path) EXCLUDES(kernel
 
 class PythonSession {
  public:
-  // Errors are those of Kernel::spawn, which takes the files.
+  // Errors are those of Kernel::spawn, which takes the files. Waits for the interpreter's compiler
+  // as kernel::load_for_host does.
   static Result<std::unique_ptr<PythonSession>> start(PythonRuntime& runtime,
                                                       kernel::Kernel& kernel,
                                                       SessionOptions options);
@@ -82,9 +83,9 @@ class PythonSession {
 
   // Starts the interpreter in the background, so that the first turn need not.
   void begin() EXCLUDES(kernel::kernel_lock);
-  // Runs source text, on this thread, and waits for it. A turn that is over its time is killed,
-  // with the session.
-  TurnResult execute(std::string_view source, kernel::Deadline deadline = std::nullopt)
+  // Runs source text, on this thread, and waits for it. A turn that is over its time (0: no limit)
+  // is killed, with the session.
+  TurnResult execute(std::string_view source, std::chrono::milliseconds time = {})
       EXCLUDES(kernel::kernel_lock);
   // Any other turn, on a thread of its own. One that is over its limits is stopped, and the session
   // goes on where it can.

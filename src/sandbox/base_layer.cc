@@ -26,7 +26,7 @@ constexpr std::uint32_t user_id = 1000;
 // once: a fault for each is a third of what a short command costs.
 kernel::Startup with_hot_pages() {
   kernel::Startup startup;
-  startup.memory = [pages = std::make_shared<wasm::HotPages>()](kernel::Kernel&) {
+  startup.memory = [pages = std::make_shared<wasm::HotPages>()](kernel::Task&) {
     return kernel::StartMemory{.hot_pages = pages};
   };
   startup.run = [](kernel::Task& task) {

@@ -189,6 +189,22 @@ RunResult not_started(SandboxState& state, const RunOptions& options, Errno erro
   return result;
 }
 
+RunResult ended_before_begin(SandboxState& state, const RunOptions& options, Errno error,
+                             std::chrono::milliseconds limit, Cancelled cancelled) {
+  RunResult result;
+  if (error == Errno::timedout) {
+    set_timed_out(result, limit);
+  } else if (error == Errno::intr && cancelled == Cancelled::yes) {
+    result.status = RunStatus::killed;
+    result.exit_code = status_killed;
+    result.signal = kernel::sigkill;
+    result.reason = "the command was cancelled before it began";
+  } else {
+    result = not_started(state, options, error);
+  }
+  return result;
+}
+
 void set_timed_out(RunResult& result, std::chrono::milliseconds limit) {
   result.status = RunStatus::timed_out;
   result.exit_code = status_timed_out;

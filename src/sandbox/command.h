@@ -64,11 +64,15 @@ void let_settle(kernel::Kernel& kernel, kernel::JobId job, const Outputs& output
 // What was kept goes to the result; from then on what processes of the background write is dropped.
 void take_output(Output& output, const RunOptions& options, Stream stream, RunResult& result);
 
+// By Sandbox::cancel, kill or RunOptions::stop.
+enum class Cancelled : std::uint8_t { no, yes };
 // The parts of a result that say how it ended.
 RunResult not_started(SandboxState& state, const RunOptions& options, Errno error);
+// The same where that may have been the run's own end, which came while its program was compiled.
+RunResult ended_before_begin(SandboxState& state, const RunOptions& options, Errno error,
+                             std::chrono::milliseconds limit, Cancelled cancelled);
 void set_timed_out(RunResult& result, std::chrono::milliseconds limit);
-// `cancelled`: by Sandbox::cancel or kill, where a signal ended it. Takes the kernel lock.
-enum class Cancelled : std::uint8_t { no, yes };
+// `cancelled`: where a signal ended it. Takes the kernel lock.
 void set_ended(RunResult& result, kernel::WaitStatus status, const kernel::Process& process,
                Cancelled cancelled) EXCLUDES(kernel::kernel_lock);
 

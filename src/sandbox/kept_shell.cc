@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "kernel/time/time_limit.h"
 #include "sandbox/command.h"
 #include "sandbox/input_pump.h"
 #include "sandbox/sandbox_state.h"
@@ -107,14 +106,14 @@ RunResult KeptShell::run(const RunOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   RunResult result;
   if (state_.cancelled_since(cancellations) || options.stop.stop_requested()) {
-    result.status = RunStatus::killed;
-    result.exit_code = status_killed;
-    result.signal = kernel::sigkill;
-    result.reason = "the command was cancelled before it began";
+    result = ended_before_begin(state_, options, Errno::intr, std::chrono::milliseconds(0),
+                                Cancelled::yes);
   } else if (const Result<void> there = check_start(options); !there) {
     result = not_started(state_, options, there.error());
-  } else if (const Result<void> started = ensure_process(); !started) {
-    result = not_started(state_, options, started.error());
+  } else if (const Result<void> started = ensure_process(options.stop); !started) {
+    const bool cancelled = state_.cancelled_since(cancellations) || options.stop.stop_requested();
+    result = ended_before_begin(state_, options, started.error(), std::chrono::milliseconds(0),
+                                cancelled ? Cancelled::yes : Cancelled::no);
   } else {
     result = run_now(options, cancellations);
   }
@@ -129,14 +128,15 @@ Result<void> KeptShell::check_start(const RunOptions& options) const {
   return check_directory(state_, options);
 }
 
-Result<void> KeptShell::ensure_process() {
+Result<void> KeptShell::ensure_process(const std::stop_token& stop) {
   if (process_ && !process_->gone()) return {};
   if (process_) resting_ = process_->resting();
   process_.reset();
   if (!resting_) applied_.clear();
-  CLOCHE_ASSIGN(process_, ShellProcess::start(
-                              state_.kernel(), state_.home(),
-                              resting_ ? resting_ : state_.engine().started_shells().find(state_)));
+  CLOCHE_ASSIGN(process_,
+                ShellProcess::start(
+                    state_.kernel(), state_.home(),
+                    resting_ ? resting_ : state_.engine().started_shells().find(state_), stop));
   resting_.reset();
   if (!text_) return {};
   if (!read_text()) {
@@ -151,8 +151,7 @@ Result<void> KeptShell::ensure_process() {
 bool KeptShell::read_text() {
   const kernel::HostCapture nowhere(state_.kernel(), 0);
   ShellTurn turn = turn_of(state_, text_->script, nowhere);
-  const ShellTurnResult end =
-      process_->run(std::move(turn), kernel::deadline_after(time_to_read), {});
+  const ShellTurnResult end = process_->run(std::move(turn), time_to_read, {});
   if (!end.exit_code || process_->gone()) return false;
   applied_ = std::move(text_->environment);
   return true;
@@ -186,10 +185,9 @@ std::optional<ShellText> KeptShell::known_text() {
 Result<std::string> KeptShell::write_text(const std::shared_ptr<const RestingShell>& shell,
                                           std::chrono::milliseconds time) {
   kernel::HostCapture output(state_.kernel(), shell_text_max_bytes);
-  const kernel::Deadline deadline = kernel::deadline_after(time);
   CLOCHE_ASSIGN(std::unique_ptr<ShellProcess> copy,
                 ShellProcess::start(state_.kernel(), state_.home(), shell));
-  const ShellTurnResult end = copy->run(turn_of(state_, write_shell_text, output), deadline, {});
+  const ShellTurnResult end = copy->run(turn_of(state_, write_shell_text, output), time, {});
   copy.reset();
   if (end.overdue) return Errno::timedout;
   kernel::HostCapture::Output got = output.finish();
@@ -243,13 +241,12 @@ KeptShell::Environment KeptShell::environment() {
 
 RunResult KeptShell::run_now(const RunOptions& options, std::uint64_t cancellations) {
   const std::chrono::milliseconds limit = options.timeout.value_or(state_.options().timeout);
-  const kernel::Deadline deadline = kernel::deadline_after(limit);
   Environment environment = this->environment();
   Ports ports(state_, options);
   ShellTurn turn{frame_of(state_, options, environment.to_set), !environment.to_set.empty(),
                  ports.files()};
   ports.start();
-  const ShellTurnResult end = process_->run(std::move(turn), deadline, options.stop);
+  const ShellTurnResult end = process_->run(std::move(turn), limit, options.stop);
 
   RunResult result;
   if (end.exit_code) {

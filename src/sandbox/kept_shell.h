@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 
 #include "base/mutex.h"
@@ -61,7 +62,7 @@ class KeptShell {
   Environment environment();
   void drop_forgotten();
   Result<void> check_start(const RunOptions& options) const;
-  Result<void> ensure_process();
+  Result<void> ensure_process(const std::stop_token& stop);
   bool read_text();
   RunResult run_now(const RunOptions& options, std::uint64_t cancellations);
 

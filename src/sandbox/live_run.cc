@@ -8,7 +8,6 @@
 #include "kernel/kernel.h"
 #include "kernel/process/signal.h"
 #include "kernel/terminals/terminal.h"
-#include "kernel/time/time_limit.h"
 #include "sandbox/sandbox_state.h"
 
 namespace cloche::sandbox {
@@ -37,17 +36,20 @@ WasmLiveRun::WasmLiveRun(SandboxState& state, LiveRunOptions options)
       options_(std::move(options)),
       cancellations_(state.cancellations()),
       begin_(std::chrono::steady_clock::now()),
+      clock_(std::make_shared<kernel::RunClock>(
+          options_.command.timeout.value_or(std::chrono::milliseconds(0)), begin_)),
       process_(kernel_.mutex()) {
-  const std::chrono::milliseconds limit =
-      options_.command.timeout.value_or(std::chrono::milliseconds(0));
-  deadline_ = kernel::deadline_after(begin_, limit);
   Result<kernel::ProcessPtr> process = start();
   release_guest_ends();
   if (process) {
     const kernel::KernelLock lock(kernel_.mutex());
     process_.hold(*std::move(process));
   } else {
-    result_ = not_started(state_, options_.command, process.error());
+    const bool cancelled =
+        state_.cancelled_since(cancellations_) || options_.command.stop.stop_requested();
+    result_ = ended_before_begin(state_, options_.command, process.error(),
+                                 options_.command.timeout.value_or(std::chrono::milliseconds(0)),
+                                 cancelled ? Cancelled::yes : Cancelled::no);
   }
   thread_ = std::thread([this] { drive(); });
 }
@@ -67,6 +69,8 @@ WasmLiveRun::~WasmLiveRun() {
 Result<kernel::ProcessPtr> WasmLiveRun::start() {
   if (options_.terminal) options_.command.environment.try_emplace("TERM", options_.terminal_type);
   CLOCHE_ASSIGN(kernel::SpawnRequest request, live_command_request(state_, options_.command));
+  request.clock = clock_;
+  request.stop = options_.command.stop;
   CLOCHE_TRY(make_ports(request));
   return kernel_.spawn(std::move(request));
 }
@@ -127,9 +131,10 @@ void WasmLiveRun::watch() {
   for (;;) {
     if (pass_on_screen() || tell_of_room()) continue;
     if (process_->status) return;
-    const kernel::Deadline limit = timed_out_ ? std::nullopt : deadline_;
-    if (waiter.sleep(kernel_.mutex(), queues, limit)) continue;
-    if (!limit || std::chrono::steady_clock::now() < *limit) continue;
+    if (timed_out_ || !clock_->is_over()) {
+      (void)waiter.sleep(kernel_.mutex(), queues, timed_out_ ? std::nullopt : clock_->next_look());
+      continue;
+    }
     timed_out_ = true;
     lock.unlock();
     kernel_.signal_job(process_->job, kernel::sigkill);
@@ -144,7 +149,10 @@ void WasmLiveRun::await_streams() {
   const auto [out_closed, err_closed] = outputs_.closed();
   const std::array<kernel::WaitQueue*, 3> queues{out_closed, err_closed, &killed_changed_};
   while (outputs_.are_open() && !killed_ && !timed_out_) {
-    if (waiter.sleep(kernel_.mutex(), queues, deadline_)) continue;
+    if (!clock_->is_over()) {
+      (void)waiter.sleep(kernel_.mutex(), queues, clock_->next_look());
+      continue;
+    }
     timed_out_ = true;
     lock.unlock();
     kernel_.signal_job(process_->job, kernel::sigkill);

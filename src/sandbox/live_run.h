@@ -13,6 +13,7 @@
 #include "kernel/process/spawn_request.h"
 #include "kernel/time/kernel_handle.h"
 #include "kernel/time/kernel_lock.h"
+#include "kernel/time/run_clock.h"
 #include "sandbox/backend.h"
 #include "sandbox/command.h"
 
@@ -58,7 +59,7 @@ class WasmLiveRun final : public LiveRunState {
   LiveRunOptions options_;
   const std::uint64_t cancellations_;
   const std::chrono::steady_clock::time_point begin_;
-  kernel::Deadline deadline_;
+  const std::shared_ptr<kernel::RunClock> clock_;
   kernel::KernelHandle<kernel::ProcessPtr> process_;  // null: could not be started
 
   std::unique_ptr<kernel::HostTerminal> terminal_;  // or the three streams

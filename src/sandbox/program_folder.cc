@@ -75,7 +75,9 @@ ProgramFolders::Tree ProgramFolders::tree_of(const std::filesystem::path& folder
   vfs::BaseBuilder builder;
   std::vector<std::string> names;
   for (const Found& program : programs) {
-    must(builder.add_program(program.name, programs_.add(program.file),
+    must(builder.add_program(program.name,
+                             programs_.add(program.file, {}, wasm::Interruption::epochs,
+                                           kernel::ProgramOrigin::user),
                              vfs::SharedBytes::map_file(program.file.string())),
          program.name);
     names.push_back(program.name);

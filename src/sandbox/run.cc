@@ -4,7 +4,7 @@
 #include "kernel/host/host_ports.h"
 #include "kernel/host/job_deadline.h"
 #include "kernel/kernel.h"
-#include "kernel/time/time_limit.h"
+#include "kernel/time/run_clock.h"
 #include "sandbox/command.h"
 #include "sandbox/input_pump.h"
 #include "sandbox/sandbox_state.h"
@@ -25,19 +25,20 @@ class Run {
 
   RunResult perform() {
     const auto start = std::chrono::steady_clock::now();
+    const auto clock = std::make_shared<kernel::RunClock>(time_limit(), start);
     RunResult result;
     wasm::RunHere here;
-    const Result<kernel::ProcessPtr> process = start_process(here);
+    const Result<kernel::ProcessPtr> process = start_process(here, clock);
     if (!process) {
-      set_not_started(process.error(), result);
+      result = ended_before_begin(state_, options_, process.error(), time_limit(), cancelled());
     } else {
       const kernel::JobId job = (*process)->job;
       const std::stop_callback on_stop(options_.stop,
                                        [&] { kernel_.signal_job(job, kernel::sigkill); });
       if (here.caught()) {
-        be_the_process(here, *process, start, result);
+        be_the_process(here, *process, clock, result);
       } else {
-        wait(*process, start, result);
+        wait(*process, *clock, result);
       }
       // What began while the signal was given is left.
       if (options_.stop.stop_requested()) kernel_.kill_job(job);
@@ -49,7 +50,8 @@ class Run {
   }
 
  private:
-  Result<kernel::ProcessPtr> start_process(wasm::RunHere& here) {
+  Result<kernel::ProcessPtr> start_process(wasm::RunHere& here,
+                                           const std::shared_ptr<kernel::RunClock>& clock) {
     CLOCHE_ASSIGN(kernel::SpawnRequest request, command_request(state_, options_));
     outputs_.out = make_output(state_, options_, Stream::out);
     outputs_.err = make_output(state_, options_, Stream::err);
@@ -63,35 +65,20 @@ class Run {
     }
     request.files[1] = outputs_.out.port->guest_end();
     request.files[2] = outputs_.err.port->guest_end();
-    request.deadline = kernel::deadline_after(time_limit());
+    request.clock = clock;
+    request.stop = options_.stop;
     Result<kernel::ProcessPtr> process = kernel_.spawn(std::move(request), &here);
     if (input_) input_->release_guest_end();
     outputs_.release_guest_ends();
     return process;
   }
 
-  // A program that the user brought may have been compiled until its end came.
-  void set_not_started(Errno error, RunResult& result) {
-    if (error == Errno::timedout) {
-      set_timed_out(result, time_limit());
-    } else if (error == Errno::intr && state_.cancelled_since(cancellations_)) {
-      result.status = RunStatus::killed;
-      result.exit_code = status_killed;
-      result.reason = "the command was cancelled";
-    } else {
-      result = not_started(state_, options_, error);
-    }
-  }
-
-  void wait(const kernel::ProcessPtr& process, std::chrono::steady_clock::time_point start,
-            RunResult& result) {
-    const std::chrono::milliseconds limit = time_limit();
-    const kernel::Deadline deadline = kernel::deadline_after(start, limit);
-    const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process, deadline);
+  void wait(const kernel::ProcessPtr& process, const kernel::RunClock& clock, RunResult& result) {
+    const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process, clock);
     if (!status) {
       kernel_.kill_job(process->job);
       (void)kernel_.wait_for(process, std::nullopt);
-      set_timed_out(result, limit);
+      set_timed_out(result, time_limit());
       return;
     }
     set_done(process, *status, result);
@@ -99,16 +86,15 @@ class Run {
 
   // This thread executes the process by itself.
   void be_the_process(wasm::RunHere& here, const kernel::ProcessPtr& process,
-                      std::chrono::steady_clock::time_point start, RunResult& result) {
-    const std::chrono::milliseconds limit = time_limit();
-    const kernel::JobDeadline deadline(kernel_, process->job, kernel::deadline_after(start, limit));
+                      const std::shared_ptr<kernel::RunClock>& clock, RunResult& result) {
+    const kernel::JobDeadline deadline(kernel_, process->job, clock);
     here.run();
     const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process, std::nullopt);
     if (deadline.refused()) {
       result = not_started(state_, options_, Errno::again);
     } else if (deadline.passed()) {
       kernel_.kill_job(process->job);
-      set_timed_out(result, limit);
+      set_timed_out(result, time_limit());
     } else {
       set_done(process, *status, result);
     }
@@ -120,10 +106,12 @@ class Run {
 
   void set_done(const kernel::ProcessPtr& process, kernel::WaitStatus status, RunResult& result) {
     let_settle(kernel_, process->job, outputs_);
-    set_ended(result, status, *process,
-              state_.cancelled_since(cancellations_) || options_.stop.stop_requested()
-                  ? Cancelled::yes
-                  : Cancelled::no);
+    set_ended(result, status, *process, cancelled());
+  }
+
+  Cancelled cancelled() const {
+    return state_.cancelled_since(cancellations_) || options_.stop.stop_requested() ? Cancelled::yes
+                                                                                    : Cancelled::no;
   }
 
   void collect(RunResult& result) {

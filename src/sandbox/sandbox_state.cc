@@ -416,6 +416,7 @@ SandboxUsage SandboxState::usage() {
           .memory_bytes = kernel_->memory_in_use(),
           .processes = kernel_->processes().size(),
           .cpu = kernel_->cpu_time(),
+          .compile_wait = kernel_->system_waits().total(std::chrono::steady_clock::now()),
           .unknown_syscalls = kernel_->statistics().unknown};
 }
 

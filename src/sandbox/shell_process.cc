@@ -7,6 +7,7 @@
 
 #include "kernel/host/resident.h"
 #include "kernel/kernel.h"
+#include "kernel/process/exec.h"
 #include "kernel/process/spawn_request.h"
 #include "sandbox/sandbox_state.h"
 #include "wasm/host_failure.h"
@@ -33,6 +34,15 @@ bool is_ours_alone(const std::shared_ptr<const RestingShell>& shell, wasm::Insta
   if (shell->memory == base) ++holders;
   if (instance.image() == base.get()) ++holders;
   return shell.use_count() == 1 && base.use_count() == holders;
+}
+
+Result<kernel::ProgramTag> find_bash(kernel::Kernel& kernel) {
+  const kernel::KernelLock lock(kernel.mutex());
+  CLOCHE_ASSIGN(const vfs::Node node,
+                kernel.files().lookup(kernel.files().root(), shell_path, vfs::Follow::yes, {}));
+  const kernel::ProgramTag tag = node.fs().program(node.ino());
+  if (tag == 0) return Errno::noexec;
+  return tag;
 }
 
 wasm::Outcome take_turn(wasm::Instance& instance, std::string_view frame) {
@@ -197,23 +207,23 @@ void ShellProcess::Shared::pack(kernel::Task& task) noexcept try {
   return;
 }
 
-Result<std::unique_ptr<ShellProcess>> ShellProcess::start(
-    kernel::Kernel& kernel, const std::string& home, std::shared_ptr<const RestingShell> from) {
-  kernel::ProgramTag tag = 0;
-  {
-    const kernel::KernelLock lock(kernel.mutex());
-    CLOCHE_ASSIGN(const vfs::Node node,
-                  kernel.files().lookup(kernel.files().root(), shell_path, vfs::Follow::yes, {}));
-    tag = node.fs().program(node.ino());
-  }
-  if (tag == 0) return Errno::noexec;
+bool ShellProcess::starts_at_once(kernel::Kernel& kernel) {
+  const Result<kernel::ProgramTag> tag = find_bash(kernel);
+  return tag && kernel.services().programs.known(*tag).program != nullptr;
+}
+
+Result<std::unique_ptr<ShellProcess>> ShellProcess::start(kernel::Kernel& kernel,
+                                                          const std::string& home,
+                                                          std::shared_ptr<const RestingShell> from,
+                                                          const std::stop_token& stop) {
+  CLOCHE_ASSIGN(const kernel::ProgramTag tag, find_bash(kernel));
   CLOCHE_ASSIGN(const std::shared_ptr<const kernel::Program> bash,
-                kernel.services().programs.load(tag));
+                kernel::load_for_host(kernel, tag, [&stop] { return stop.stop_requested(); }));
   // A bash of the user's own, mounted over ours, cannot be kept.
   if (!bash->module->module().info().has_export("cloche_shell_turn")) return Errno::noexec;
   auto shared = std::make_shared<Shared>(from, home);
   auto program = std::make_shared<kernel::Program>(*bash);
-  program->startup.memory = [shared](kernel::Kernel&) { return shared->start_memory(); };
+  program->startup.memory = [shared](kernel::Task&) { return shared->start_memory(); };
   program->startup.pack = [shared](kernel::Task& task)
                               REQUIRES(kernel::kernel_lock) { shared->pack(task); };
   program->startup.run = [shared](kernel::Task& task) {
@@ -265,8 +275,9 @@ void ShellProcess::set_files(const std::array<kernel::FilePtr, 3>& files) {
 // Lock held.
 bool ShellProcess::is_gone() const { return shared_->is_gone(*process_); }
 
-ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
+ShellTurnResult ShellProcess::run(ShellTurn turn, std::chrono::milliseconds limit,
                                   const std::stop_token& stop) {
+  const auto clock = std::make_shared<kernel::RunClock>(limit);
   ShellTurnResult result;
   kernel::ReleasableKernelLock lock(kernel_.mutex());
   const kernel::JobId own_job = process_->job;
@@ -281,6 +292,7 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
   bool in_time = true;
   if (!is_gone()) {
     process_->job = job;
+    process_->clock = clock;
     set_files(turn.files);
     shared_->request = std::move(turn.frame);
     shared_->sets_variables = turn.sets_variables;
@@ -290,13 +302,14 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
       kernel_.signal_job(job, kernel::sigkill);
       lock.lock();
     }
-    const Result<bool> taken = shared_->run_turn(*process_, deadline);
+    const Result<bool> taken = shared_->run_turn(*process_);
     in_time = taken && *taken;
     if (shared_->copying && !is_gone()) (void)kernel_.resume(*process_);
   }
   turn.files = {};
   if (in_time && shared_->answered) {
     process_->job = own_job;
+    process_->clock = nullptr;
     set_files(idle_files_.get());
     result.exit_code = shared_->outcome.result.as_i32() & turn_status;
     lock.unlock();  // before on_stop goes, which waits for a call in progress
@@ -306,9 +319,9 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
   lock.unlock();
   // It has ended, or is another program now.
   std::optional<kernel::WaitStatus> status;
-  if (in_time) status = kernel_.wait_for(process(), deadline);
+  if (in_time) status = kernel_.wait_for(process(), *clock);
   if (!status) {
-    result.overdue = deadline && std::chrono::steady_clock::now() >= *deadline;
+    result.overdue = is_over(*clock);
     kernel_.kill_job(job);
     status = kernel_.wait_for(process(), std::nullopt);
   }
@@ -316,6 +329,11 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
   if (result.stopped) kernel_.kill_job(job);  // what began while the signal was given
   result.status = *status;
   return result;
+}
+
+bool ShellProcess::is_over(const kernel::RunClock& clock) const {
+  const kernel::KernelLock lock(kernel_.mutex());
+  return clock.is_over();
 }
 
 bool ShellProcess::gone() {

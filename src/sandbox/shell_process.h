@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -21,6 +22,7 @@
 #include "kernel/process/process.h"
 #include "kernel/time/kernel_handle.h"
 #include "kernel/time/kernel_lock.h"
+#include "kernel/time/run_clock.h"
 #include "wasm/memory_image.h"
 #include "wasm/packed_memory.h"
 
@@ -64,18 +66,23 @@ struct ShellTurnResult {
 
 class ShellProcess {
  public:
+  // Nothing has to be compiled first.
+  static bool starts_at_once(kernel::Kernel& kernel) EXCLUDES(kernel::kernel_lock);
   // Null: a new shell, without variables, in `home`; so is one that begins with a shell that has
-  // just started, in a place like this one. Errors are those of Kernel::spawn.
+  // just started, in a place like this one. Errors are those of Kernel::spawn; EINTR too when it was
+  // to stop while bash was compiled, which is no turn's time.
   static Result<std::unique_ptr<ShellProcess>> start(kernel::Kernel& kernel,
                                                      const std::string& home,
-                                                     std::shared_ptr<const RestingShell> from)
+                                                     std::shared_ptr<const RestingShell> from,
+                                                     const std::stop_token& stop = {})
       EXCLUDES(kernel::kernel_lock);
   // Kills the process and waits for its end.
   ~ShellProcess();
   ShellProcess(const ShellProcess&) = delete;
   ShellProcess& operator=(const ShellProcess&) = delete;
 
-  ShellTurnResult run(ShellTurn turn, kernel::Deadline deadline, const std::stop_token& stop)
+  // No limit: 0.
+  ShellTurnResult run(ShellTurn turn, std::chrono::milliseconds limit, const std::stop_token& stop)
       EXCLUDES(kernel::kernel_lock);
 
   // It can run no more: it was killed, between turns too.
@@ -93,6 +100,7 @@ class ShellProcess {
   ShellProcess(kernel::Kernel& kernel, std::shared_ptr<Shared> shared, kernel::ProcessPtr process);
   void set_files(const std::array<kernel::FilePtr, 3>& files) REQUIRES(kernel::kernel_lock);
   bool is_gone() const REQUIRES(kernel::kernel_lock);
+  bool is_over(const kernel::RunClock& clock) const EXCLUDES(kernel::kernel_lock);
 
   kernel::Kernel& kernel_;
   std::shared_ptr<Shared> shared_;

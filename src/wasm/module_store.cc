@@ -6,10 +6,15 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <optional>
+#include <system_error>
+#include <thread>
 
+#include "base/background_thread.h"
 #include "base/check.h"
 #include "base/host_error.h"
 #include "wasm/cache_folder.h"
@@ -78,21 +83,20 @@ HostError uncompiled(const std::filesystem::path& program, const Error& why) {
 struct ModuleStore::Entry {
   std::timed_mutex busy;  // held by the thread that compiles or loads it
   std::weak_ptr<const Module> module;
-  std::shared_ptr<const Module> kept;  // for the programs of the host
-  std::size_t users = 0;               // calls of get(); under the store's mutex
+  std::size_t users = 0;  // calls of get_of_guest(); under the store's mutex
 };
 
 // The entry of a digest, which is not forgotten meanwhile.
 class ModuleStore::EntryUse {
  public:
-  EntryUse(ModuleStore& store, const Digest& digest, Interruption interruption) : store_(store) {
+  EntryUse(ModuleStore& store, const Digest& digest) : store_(store) {
     const MutexLock lock(store_.mutex_);
     if (store_.entries_.size() > 4 * recent_guest_modules) {
       std::erase_if(store_.entries_, [](const auto& item) {
         return item.second->users == 0 && item.second->module.expired();
       });
     }
-    auto& entry = store_.entries_[{digest, interruption}];
+    auto& entry = store_.entries_[digest];
     if (!entry) entry = std::make_shared<Entry>();
     entry_ = entry.get();
     ++entry_->users;
@@ -114,12 +118,21 @@ struct ModuleStore::Request {
   Digest digest;
   std::uint64_t wasm_bytes;
   std::string name;
-  std::function<std::span<const std::byte>()> wasm;  // asked only when there is no machine code
+  // Asked only when there is no machine code. What it refers to is its own, of a host's program.
+  std::function<std::span<const std::byte>()> wasm;
   bool from_host;
   Interruption interruption = Interruption::epochs;
-  const CompileFor* whom = nullptr;  // of a guest's program
+  const CompileFor* whom = nullptr;  // null: for who waits in any case
   bool given_up() const { return whom != nullptr && whom->given_up(); }
   std::uint64_t engine_bytes = 0;  // see ModuleInfo
+};
+
+// A program of the host that is compiled on a thread of its own, so that who waits can give up.
+struct ModuleStore::Making {
+  std::optional<Loaded> made;  // under the store's mutex
+  std::thread thread;
+  std::atomic<bool> is_to_end = false;  // where it waits for another process's compiler
+  const CompileFor whom{nullptr, [this] { return is_to_end.load(); }};
 };
 
 ModuleStore::ModuleStore(Engine& engine, Options options)
@@ -135,7 +148,15 @@ ModuleStore::ModuleStore(Engine& engine, Options options)
   for (std::uint64_t bytes = 0; index >> digest >> bytes;) shipped_[digest] = bytes;
 }
 
-ModuleStore::~ModuleStore() = default;
+ModuleStore::~ModuleStore() {
+  std::map<Key, std::shared_ptr<Making>> making;
+  {
+    const MutexLock lock(mutex_);
+    making = making_;
+  }
+  for (const auto& [key, one] : making) one->is_to_end = true;
+  for (const auto& [key, one] : making) one->thread.join();
+}
 
 std::string ModuleStore::code_name(const Digest& digest, Interruption interruption) const {
   std::string key = to_hex(digest) + " " + engine_.fingerprint(interruption);
@@ -148,13 +169,18 @@ std::filesystem::path ModuleStore::code_path(const Request& request) const {
          code_name(request.digest, request.interruption);
 }
 
-ModuleStore::Loaded ModuleStore::load(const std::filesystem::path& path,
-                                      Interruption interruption) {
+ModuleStore::Loaded ModuleStore::load(const std::filesystem::path& path, Interruption interruption,
+                                      const std::function<bool()>& give_up) {
   if (interruption == Interruption::signals && !engine_.preempts())
     interruption = Interruption::epochs;
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct File {
+    UniqueFd fd;
+    std::optional<MappedFile> mapped;
+  };
+  const auto file = std::make_shared<File>();
+  file->fd = UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status;
-  if (!fd || fstat(fd.get(), &status) != 0) {
+  if (!file->fd || fstat(file->fd.get(), &status) != 0) {
     return HostError::from_errno("cannot open " + path.string(), errno);
   }
   if (!S_ISREG(status.st_mode))
@@ -163,10 +189,9 @@ ModuleStore::Loaded ModuleStore::load(const std::filesystem::path& path,
   if (identity.size > max_module_bytes)
     return HostError(fmt::format("{} is too big for a program", path.string()), Errno::fbig);
 
-  std::optional<MappedFile> file;
-  const auto bytes = [&] {
-    if (!file) file.emplace(fd.get(), identity.size);
-    return file->bytes();
+  const auto bytes = [file, size = identity.size] {
+    if (!file->mapped) file->mapped.emplace(file->fd.get(), size);
+    return file->mapped->bytes();
   };
   std::optional<KnownProgram> known;
   if (!options_.cache_folder.empty()) known = find_known_program(options_.cache_folder, identity);
@@ -175,21 +200,23 @@ ModuleStore::Loaded ModuleStore::load(const std::filesystem::path& path,
     if (!options_.cache_folder.empty()) remember_program(options_.cache_folder, identity, *known);
   }
   // Compiling reads the file again, perhaps later: what it finds then must be what the digest says.
-  const auto checked_bytes = [&] {
+  const auto checked_bytes = [bytes, digest = known->digest] {
     const auto found = bytes();
-    return sha256(found) == known->digest ? found : std::span<const std::byte>{};
+    return sha256(found) == digest ? found : std::span<const std::byte>{};
   };
+  const CompileFor whom{.budget = nullptr, .give_up = give_up};
   Request request{.digest = known->digest,
                   .wasm_bytes = known->wasm_bytes,
                   .name = path.stem().string(),
                   .wasm = checked_bytes,
                   .from_host = true,
-                  .interruption = interruption};
-  Loaded loaded = get(request);
+                  .interruption = interruption,
+                  .whom = &whom};
+  Loaded loaded = get_of_host(request);
   if (loaded || loaded.error().code() != Errno::noexec || interruption == Interruption::epochs)
     return loaded;
   request.interruption = Interruption::epochs;
-  return get(request);
+  return get_of_host(request);
 }
 
 ModuleStore::Loaded ModuleStore::load(std::span<const std::byte> wasm, std::string_view name,
@@ -198,17 +225,29 @@ ModuleStore::Loaded ModuleStore::load(std::span<const std::byte> wasm, std::stri
     return refused(Errno::fbig, fmt::format("{} is too big for a program", name));
   if (const auto problem = beyond_limits(wasm))
     return refused(Errno::noexec, fmt::format("{} is too big for a program: {}", name, *problem));
-  return get({.digest = sha256(wasm),
-              .wasm_bytes = wasm.size(),
-              .name = std::string(name),
-              .wasm = [wasm] { return wasm; },
-              .from_host = false,
-              .whom = &whom,
-              .engine_bytes = engine_bytes_of(wasm)});
+  return get_of_guest({.digest = sha256(wasm),
+                       .wasm_bytes = wasm.size(),
+                       .name = std::string(name),
+                       .wasm = [wasm] { return wasm; },
+                       .from_host = false,
+                       .whom = &whom,
+                       .engine_bytes = engine_bytes_of(wasm)});
 }
 
-ModuleStore::Loaded ModuleStore::get(const Request& request) {
-  const EntryUse entry(*this, request.digest, request.interruption);
+ModuleStore::Loaded ModuleStore::get_of_host(const Request& request) {
+  const Key key{request.digest, request.interruption};
+  {
+    const MutexLock lock(mutex_);
+    if (const auto known = of_host_.find(key); known != of_host_.end()) return known->second;
+  }
+  auto made = open_made(request);
+  if (!made) return make_behind(request);
+  const MutexLock lock(mutex_);
+  return of_host_.try_emplace(key, std::move(made)).first->second;
+}
+
+ModuleStore::Loaded ModuleStore::get_of_guest(const Request& request) {
+  const EntryUse entry(*this, request.digest);
   std::shared_ptr<const Module> module;
   {
     std::unique_lock busy(entry->busy, std::defer_lock);
@@ -216,15 +255,13 @@ ModuleStore::Loaded ModuleStore::get(const Request& request) {
       if (request.given_up()) return Errno::intr;
     }
     module = entry->module.lock();
+    if (!module) module = open_made(request);
     if (!module) {
-      auto made = get_from_disk_or_compile(request);
-      if (!made) return made.error();
-      module = *made;
-      entry->module = module;
+      CLOCHE_ASSIGN(module, make(request));
     }
-    if (request.from_host) entry->kept = module;
+    entry->module = module;
   }
-  if (!request.from_host) keep_recent(module);
+  keep_recent(module);
   return module;
 }
 
@@ -241,13 +278,69 @@ void ModuleStore::keep_recent(const std::shared_ptr<const Module>& module) {
   }
 }
 
-ModuleStore::Loaded ModuleStore::get_from_disk_or_compile(const Request& request) {
-  if (options_.cache_folder.empty()) {
-    if (auto shipped = open_shipped(request)) return shipped;
-    return compile_and_keep(request);
+std::shared_ptr<const Module> ModuleStore::open_made(const Request& request) {
+  if (!options_.cache_folder.empty()) {
+    if (auto cached = open_cached(request)) return cached;
   }
-  if (auto cached = open_cached(request)) return cached;
-  if (auto shipped = open_shipped(request)) return shipped;
+  return open_shipped(request);
+}
+
+ModuleStore::Loaded ModuleStore::make_behind(const Request& request) {
+  const Key key{request.digest, request.interruption};
+  const auto patience_ends = std::chrono::steady_clock::now() + longest_compile;
+  ReleasableMutexLock lock(mutex_);
+  // The last who waited may have taken it meanwhile.
+  if (const auto known = of_host_.find(key); known != of_host_.end()) return known->second;
+  std::shared_ptr<Making>& known = making_[key];
+  const std::shared_ptr<Making> making = known ? known : known = std::make_shared<Making>();
+  if (!making->thread.joinable()) {
+    Request unattended = request;
+    unattended.whom = &making->whom;
+    try {
+      making->thread = background_thread([this, making, unattended = std::move(unattended)] {
+        Loaded made = make_or_say_why(unattended);
+        const MutexLock done(mutex_);
+        making->made = std::move(made);
+        made_.notify_all();
+      });
+    } catch (const std::system_error&) {
+      making_.erase(key);
+      lock.unlock();
+      return make(request);  // the host has no thread
+    }
+  }
+  while (!making->made) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= patience_ends)
+      return refused(Errno::timedout, fmt::format("{} takes too long to compile", request.name));
+    made_.wait_until(mutex_, now + give_up_look);
+    lock.unlock();
+    const bool given_up = request.given_up();
+    lock.lock();
+    if (given_up && !making->made) return Errno::intr;
+  }
+  const Loaded made = *making->made;
+  if (made) of_host_.try_emplace(key, *made);
+  // The first of those who waited clears up.
+  if (const auto entry = making_.find(key); entry != making_.end() && entry->second == making) {
+    making_.erase(entry);
+    lock.unlock();
+    making->thread.join();
+  }
+  return made;
+}
+
+// Nothing is thrown on the thread of a compiler.
+ModuleStore::Loaded ModuleStore::make_or_say_why(const Request& request) noexcept try {
+  return make(request);
+} catch (const std::bad_alloc&) {
+  return Errno::nomem;
+} catch (const HostError& problem) {
+  return problem;
+}
+
+ModuleStore::Loaded ModuleStore::make(const Request& request) {
+  if (options_.cache_folder.empty()) return compile_and_keep(request);
   const CachedFileLock lock(code_path(request), [&] { return request.given_up(); });
   if (request.given_up()) return Errno::intr;
   if (lock) {

@@ -16,6 +16,7 @@
 // that a guest that brings many of them drives out no more than other guests' ones.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
@@ -38,6 +39,7 @@ namespace cloche::wasm {
 
 inline constexpr std::uint64_t max_module_bytes = std::uint64_t{256} << 20;
 inline constexpr std::uint64_t max_guest_module_bytes = std::uint64_t{64} << 20;
+inline constexpr std::chrono::minutes longest_compile{30};
 
 class ModuleStore {
  public:
@@ -74,7 +76,11 @@ class ModuleStore {
   // is not read again. The store keeps the module until its end.
   // `interruption`: signals are for a fixed program. They are epochs for one that preemption.h does
   // not allow, and where the engine does not preempt.
-  Loaded load(const std::filesystem::path& path, Interruption interruption = Interruption::epochs);
+  // `give_up` is asked as CompileFor's is, while a compiler is waited for: EINTR. The compiler goes
+  // on then, and who asks next waits for the same one; so does the store's end. Nobody waits for
+  // longer than `longest_compile`: ETIMEDOUT.
+  Loaded load(const std::filesystem::path& path, Interruption interruption = Interruption::epochs,
+              const std::function<bool()>& give_up = {});
 
   // The program in these bytes (a guest's file). `name` is for on_compile. Errors: ENOEXEC (also
   // for what module_limits.h says is too big); EFBIG beyond max_guest_module_bytes; those of
@@ -93,9 +99,15 @@ class ModuleStore {
   struct Entry;
   class EntryUse;
   struct Request;
+  struct Making;
+  using Key = std::pair<Digest, Interruption>;
 
-  Loaded get(const Request& request);
-  Loaded get_from_disk_or_compile(const Request& request);
+  Loaded get_of_host(const Request& request);
+  Loaded get_of_guest(const Request& request);
+  std::shared_ptr<const Module> open_made(const Request& request);
+  Loaded make_behind(const Request& request);
+  Loaded make(const Request& request);
+  Loaded make_or_say_why(const Request& request) noexcept;
   std::shared_ptr<const Module> open_cached(const Request& request);
   std::shared_ptr<const Module> open_code(const std::filesystem::path& path,
                                           const Request& request);
@@ -115,8 +127,12 @@ class ModuleStore {
   Options options_;
   std::map<std::string, std::uint64_t> shipped_;  // digest in hex, bytes of its code
   Mutex mutex_;
-  // The same program may be there twice: the host's, and a copy that a guest brought.
-  std::map<std::pair<Digest, Interruption>, std::shared_ptr<Entry>> entries_ GUARDED_BY(mutex_);
+  // Of the host. The same program may be there twice: as a copy that a guest brought, too.
+  std::map<Key, std::shared_ptr<const Module>> of_host_ GUARDED_BY(mutex_);
+  // Those that are being compiled, or were while nobody waited.
+  std::map<Key, std::shared_ptr<Making>> making_ GUARDED_BY(mutex_);
+  Condition made_;
+  std::map<Digest, std::shared_ptr<Entry>> entries_ GUARDED_BY(mutex_);  // of guests
   std::deque<std::shared_ptr<const Module>> recent_guest_modules_ GUARDED_BY(mutex_);
 };
 

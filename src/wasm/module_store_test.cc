@@ -9,7 +9,10 @@
 
 #include <atomic>
 #include <fstream>
+#include <future>
+#include <latch>
 #include <thread>
+#include <utility>
 
 #include "base/host_error.h"
 #include "wasm/cache_folder.h"
@@ -212,6 +215,48 @@ TEST_F(ModuleStoreTest, ThreadsShareTheWork) {
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(good, 8);
   EXPECT_EQ(compiled, 1);
+}
+
+TEST_F(ModuleStoreTest, WhoGivesUpLeavesTheCompilerToTheNext) {
+  const auto path = write_program(program);
+  std::latch may_compile(1);
+  ModuleStore::Options slow = options();
+  slow.on_compile = [&](std::string_view, std::uint64_t) {
+    ++compiled;
+    may_compile.wait();
+  };
+  ModuleStore store(test_engine(), slow);
+  const auto given_up = store.load(path, Interruption::epochs, [] { return true; });
+  ASSERT_FALSE(given_up);
+  EXPECT_EQ(given_up.error().code(), Errno::intr);
+  auto next = std::async(std::launch::async, [&] { return store.load(path); });
+  may_compile.count_down();
+  EXPECT_TRUE(works(next.get()));
+  EXPECT_EQ(compiled, 1);
+}
+
+// A process that is stopped while it waits, which its guest can do to it.
+TEST_F(ModuleStoreTest, WhoDoesNotComeBackFromWaitingKeepsNobodyWaiting) {
+  const auto path = write_program(program);
+  std::latch waits(1), goes_on(1), may_compile(1);
+  ModuleStore::Options slow = options();
+  slow.on_compile = [&](std::string_view, std::uint64_t) { may_compile.wait(); };
+  ModuleStore store(test_engine(), slow);
+  auto stopped = std::async(std::launch::async, [&] {
+    return store.load(path, Interruption::epochs, [&, first = true]() mutable {
+      if (std::exchange(first, false)) {
+        waits.count_down();
+        goes_on.wait();
+      }
+      return false;
+    });
+  });
+  waits.wait();
+  auto other = std::async(std::launch::async, [&] { return store.load(path); });
+  may_compile.count_down();
+  EXPECT_TRUE(works(other.get()));
+  goes_on.count_down();
+  EXPECT_TRUE(works(stopped.get()));
 }
 
 TEST_F(ModuleStoreTest, StoresShareTheWorkThroughTheFolder) {

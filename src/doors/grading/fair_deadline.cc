@@ -36,14 +36,16 @@ void FairDeadline::look_at(Clock::time_point when) {
 }
 
 void FairDeadline::look() {
+  const SandboxUsage usage = sandbox_.usage();
+  const Clock::time_point now = Clock::now();
+  const std::chrono::nanoseconds passed = now - begin_ - usage.compile_wait;
+  if (passed < limit_) return look_at(now + std::max(limit_ - passed, look_again_min));
   const auto processes = sandbox_.processes();
   const bool computes =
       std::ranges::any_of(processes, [](const ProcessInfo& one) { return one.state == 'R'; });
-  const std::chrono::nanoseconds had = sandbox_.usage().cpu;
+  const std::chrono::nanoseconds had = usage.cpu;
   if (computes && had < limit_) {
-    const Clock::time_point now = Clock::now();
-    if (now - begin_ < limit_ * patience)
-      return look_at(now + std::max(limit_ - had, look_again_min));
+    if (passed < limit_ * patience) return look_at(now + std::max(limit_ - had, look_again_min));
     verdict_ = Verdict::starved;
   } else {
     verdict_ = Verdict::over;

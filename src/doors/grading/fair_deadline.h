@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FairDeadline: the time limit of a run whose outcome is a verdict. Time is the wall clock's; but a
 // program that computes, and that a busy machine did not let compute as long as that, gets what it
-// is short of. So load makes a run slow, and never wrong.
+// is short of. So load makes a run slow, and never wrong. Waiting for programs of the system's to
+// be compiled is no time of its own.
 //
 // Made before the run, and gone after it.
 #pragma once

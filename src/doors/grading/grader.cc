@@ -52,7 +52,6 @@ std::string fetch_files(Sandbox& sandbox, const RunRequest& request, RunVerdict&
 }  // namespace
 
 RunVerdict Grader::grade(const RunRequest& request, const std::stop_token& stop) try {
-  std::call_once(prepared_, [this] { engine_.prepare(); });
   SandboxOptions options = sandbox_;
   if (request.memory_limit_bytes != 0)
     options.memory_limit_bytes = std::min(options.memory_limit_bytes, request.memory_limit_bytes);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <stop_token>
 
 #include "cloche/engine.h"
@@ -21,14 +20,12 @@ class Grader {
   static constexpr std::uint64_t output_limit_bytes = 1 << 20;
   static constexpr std::uint64_t fetch_limit_bytes = 16 << 20;
 
-  // Waits for the end of the run. Never throws for what the code does. The first one waits for what
-  // has to be compiled on a machine that is new to the system: that is no time of the code's.
+  // Waits for the end of the run. Never throws for what the code does.
   RunVerdict grade(const RunRequest& request, const std::stop_token& stop);
 
  private:
   Engine& engine_;
   const SandboxOptions sandbox_;
-  std::once_flag prepared_;
   session::Timers timers_;
 };
 

@@ -397,7 +397,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   signals.wait_for_end(
       [&] {
         if (tokens_watch.has_changed()) read_tokens();
-        const std::size_t changed =
+        const auto changed =
             std::ranges::count_if(tls_watches, [](FileWatch& file) { return file.has_changed(); });
         if (changed > 0) read_certificate();
       },

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// JobDeadline: kills a job at a moment, for a thread that executes the job's process by itself
-// (wasm::RunHere) and so cannot wait for it with a deadline.
+// JobDeadline: kills a job when the clock of its run is over, for a thread that executes the job's
+// process by itself (wasm::RunHere) and so cannot look at it.
 #pragma once
 
-#include <atomic>
 #include <memory>
 
 #include "kernel/process/process.h"
-#include "kernel/time/timer_thread.h"
+#include "kernel/time/kernel_lock.h"
+#include "kernel/time/run_clock.h"
 
 namespace cloche::kernel {
 
@@ -15,22 +15,22 @@ class Kernel;
 
 class JobDeadline {
  public:
-  // Without a deadline it does nothing. Kernel lock not held.
-  JobDeadline(Kernel& kernel, JobId job, Deadline deadline);
+  // Without a limit it does nothing; a null clock has none.
+  JobDeadline(Kernel& kernel, JobId job, const std::shared_ptr<const RunClock>& clock)
+      EXCLUDES(kernel_lock);
   // Kills nothing from now on.
-  ~JobDeadline();
+  ~JobDeadline() EXCLUDES(kernel_lock);
   JobDeadline(const JobDeadline&) = delete;
   JobDeadline& operator=(const JobDeadline&) = delete;
 
   // The job was killed, or is being killed, because its time is over.
-  bool passed() const noexcept { return passed_ && *passed_; }
+  bool passed() const noexcept;
   // The host has no thread or memory to watch the time: the job was killed at once.
   bool refused() const noexcept { return refused_; }
 
  private:
-  Kernel& kernel_;
-  std::shared_ptr<std::atomic<bool>> passed_;
-  TimerThread::Id timer_ = 0;
+  struct Watch;
+  std::shared_ptr<Watch> watch_;
   bool refused_ = false;
 };
 

@@ -7,16 +7,17 @@
 
 namespace cloche::kernel {
 
-Result<bool> Resident::run_turn(Process& process, Deadline deadline) {
+Result<bool> Resident::run_turn(Process& process) {
   wasm::RunHere here;
   CLOCHE_TRY(process.kernel().resume(process, &here));
-  if (!here.caught()) return wait_for_answer(process, deadline);
+  if (!here.caught()) return wait_for_answer(process);
   hosted = true;
   const JobId job = process.job;
+  const std::shared_ptr<const RunClock> clock = process.clock;
   bool in_time = true;
   {
     const KernelUnlocked unlocked(process.kernel().mutex());
-    const JobDeadline limit(process.kernel(), job, deadline);
+    const JobDeadline limit(process.kernel(), job, clock);
     here.run();
     in_time = !limit.passed();
   }
@@ -24,12 +25,13 @@ Result<bool> Resident::run_turn(Process& process, Deadline deadline) {
   return in_time;
 }
 
-bool Resident::wait_for_answer(Process& process, Deadline deadline) {
+bool Resident::wait_for_answer(Process& process) {
+  const std::shared_ptr<const RunClock> clock = process.clock;
   Waiter waiter;
   WaitQueue* const queues[] = {&answer, &process.ended};
   while (!answered && !is_gone(process)) {
-    if (!waiter.sleep(process.kernel().mutex(), queues, deadline))
-      return answered || is_gone(process);
+    if (clock && clock->is_over()) return false;
+    (void)waiter.sleep(process.kernel().mutex(), queues, clock ? clock->next_look() : std::nullopt);
   }
   return true;
 }

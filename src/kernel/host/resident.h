@@ -39,11 +39,11 @@ class Resident {
   }
 
   // Lets the process take the turn that it was asked for, on this thread where it is parked, and
-  // waits for it. False when the deadline passed: where the turn was taken here the process's job
-  // was killed for it. EAGAIN when the host gives no thread.
-  Result<bool> run_turn(Process& process, Deadline deadline) REQUIRES(kernel_lock);
-  // Waits until the turn is taken or the process is gone; false when the deadline passed.
-  bool wait_for_answer(Process& process, Deadline deadline) REQUIRES(kernel_lock);
+  // waits for it. False when the process's clock was over: where the turn was taken here the
+  // process's job was killed for it. EAGAIN when the host gives no thread.
+  Result<bool> run_turn(Process& process) REQUIRES(kernel_lock);
+  // Waits until the turn is taken or the process is gone; false when the clock was over.
+  bool wait_for_answer(Process& process) REQUIRES(kernel_lock);
 
  private:
   wasm::Outcome ended(Task& task, const wasm::Outcome& outcome) EXCLUDES(kernel_lock);

@@ -10,6 +10,7 @@
 #include "kernel/process/process_files.h"
 #include "kernel/process/process_timers.h"
 #include "kernel/process/task.h"
+#include "kernel/system_wait.h"
 #include "vfs/checked_operations.h"
 
 namespace cloche::kernel {
@@ -78,16 +79,24 @@ Result<std::vector<std::byte>> read_whole(vfs::NodeIo& io, std::uint64_t size) {
 // Whether the process that a program is loaded for still wants it. Kernel lock held.
 class Wanted {
  public:
-  Wanted(Kernel& kernel, Task* task, Deadline deadline)
-      : kernel_(kernel), task_(task), deadline_(deadline), kills_(kernel.kills()) {}
+  Wanted(Kernel& kernel, std::shared_ptr<RunClock> clock, Task* task, std::stop_token stop)
+      REQUIRES(kernel_lock)
+      : kernel_(kernel),
+        clock_(std::move(clock)),
+        task_(task),
+        stop_(std::move(stop)),
+        kills_(kernel.kills()) {}
+
+  const std::shared_ptr<RunClock>& clock() const noexcept { return clock_; }
+  bool has_task() const noexcept { return task_ != nullptr; }
 
   Result<void> look() const REQUIRES(kernel_lock) {
     if (task_ != nullptr) {
       if (task_->attend() && task_->unwinding()) return Errno::intr;
       return {};
     }
-    if (kernel_.kills() != kills_) return Errno::intr;
-    if (deadline_ && std::chrono::steady_clock::now() >= *deadline_) return Errno::timedout;
+    if (kernel_.kills() != kills_ || stop_.stop_requested()) return Errno::intr;
+    if (clock_ && clock_->is_over()) return Errno::timedout;
     return {};
   }
 
@@ -96,16 +105,33 @@ class Wanted {
     if (task_ != nullptr) return task_->block({&queue});
     Waiter waiter;
     WaitQueue* const queues[] = {&queue};
-    (void)waiter.sleep(kernel_.mutex(), queues, deadline_);
+    (void)waiter.sleep(kernel_.mutex(), queues, clock_ ? clock_->next_look() : std::nullopt);
     return look();
   }
 
  private:
   Kernel& kernel_;
+  const std::shared_ptr<RunClock> clock_;
   Task* task_;
-  Deadline deadline_;
+  const std::stop_token stop_;
   std::uint64_t kills_;
 };
+
+// Calls `load`, which asks what it is given whether to give up, without the kernel lock.
+template <typename Load>
+Result<std::shared_ptr<const Program>> while_wanted(Kernel& kernel, const Wanted& wanted,
+                                                    Load&& load) REQUIRES(kernel_lock) {
+  Result<void> still;
+  Result<std::shared_ptr<const Program>> program = load([&] {
+    const KernelLock lock(kernel.mutex());
+    if (still) still = wanted.look();
+    return !still;
+  });
+  // Nobody else kills what is no process yet.
+  if (still && !wanted.has_task()) still = wanted.look();
+  if (!still) return still.error();
+  return program;
+}
 
 // One of those loads, from its beginning to its end, both with the kernel lock held.
 class Loading {
@@ -122,23 +148,6 @@ class Loading {
   UserLoads& loads_;
 };
 
-Result<std::shared_ptr<const Program>> load_while_wanted(Kernel& kernel, const Wanted& wanted,
-                                                         std::span<const std::byte> content)
-    REQUIRES(kernel_lock) {
-  Result<void> still;
-  const wasm::CompileFor whom{.budget = kernel.memory(), .give_up = [&] {
-                                const KernelLock lock(kernel.mutex());
-                                if (still) still = wanted.look();
-                                return !still;
-                              }};
-  Result<std::shared_ptr<const Program>> program = [&]() REQUIRES(kernel_lock) {
-    const KernelUnlocked unlocked(kernel.mutex());
-    return kernel.services().programs.load_bytes(content, whom);
-  }();
-  if (!still) return still.error();
-  return program;
-}
-
 // What is read of the file counts as memory of the sandbox, for as long as it is here.
 Result<std::shared_ptr<const Program>> load_user_program(Kernel& kernel, vfs::NodeIo& io,
                                                          const Wanted& wanted)
@@ -152,13 +161,24 @@ Result<std::shared_ptr<const Program>> load_user_program(Kernel& kernel, vfs::No
   wasm::MemoryCharge charge(kernel.memory());
   if (!charge.add(stat.size)) return Errno::nomem;
   CLOCHE_ASSIGN(const std::vector<std::byte> content, read_whole(io, stat.size));
-  return load_while_wanted(kernel, wanted, content);
+  return while_wanted(kernel, wanted, [&](std::function<bool()> give_up) REQUIRES(kernel_lock) {
+    const wasm::CompileFor whom{.budget = kernel.memory(), .give_up = std::move(give_up)};
+    const KernelUnlocked unlocked(kernel.mutex());
+    return kernel.services().programs.load_bytes(content, whom);
+  });
 }
 
-Result<std::shared_ptr<const Program>> load_tagged(Kernel& kernel, ProgramTag tag)
-    REQUIRES(kernel_lock) {
-  const KernelUnlocked unlocked(kernel.mutex());
-  return kernel.services().programs.load(tag);
+Result<std::shared_ptr<const Program>> load_tagged(Kernel& kernel, ProgramTag tag,
+                                                   const Wanted& wanted) REQUIRES(kernel_lock) {
+  ProgramStore& programs = kernel.services().programs;
+  const ProgramStore::Known known = programs.known(tag);
+  if (known.program) return known.program;
+  return while_wanted(kernel, wanted, [&](std::function<bool()> give_up) REQUIRES(kernel_lock) {
+    const auto load = [&] { return programs.load(tag, give_up); };
+    if (known.origin == ProgramOrigin::system) return wait_for_system(kernel, wanted.clock(), load);
+    const KernelUnlocked unlocked(kernel.mutex());
+    return load();
+  });
 }
 
 std::string base_name(std::string_view path) {
@@ -168,7 +188,7 @@ std::string base_name(std::string_view path) {
 }  // namespace
 
 Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecRequest request,
-                                   Task* task, Deadline deadline) {
+                                   Task* task, const std::stop_token& stop) {
   std::size_t total = 0;
   for (const auto* list : {&request.argv, &request.environment}) {
     for (const std::string& text : *list) total += text.size() + 1 + sizeof(std::uint32_t);
@@ -181,7 +201,8 @@ Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecR
     CLOCHE_ASSIGN(Found found, find_executable(kernel, process, request));
     ExecIdentity identity{name, found.path, request.argv, request.environment};
     if (const ProgramTag tag = found.node.fs().program(found.node.ino()); tag != 0) {
-      CLOCHE_ASSIGN(std::shared_ptr<const Program> program, load_tagged(kernel, tag));
+      CLOCHE_ASSIGN(std::shared_ptr<const Program> program,
+                    load_tagged(kernel, tag, Wanted(kernel, process.clock, task, stop)));
       return LoadedProgram{std::move(program), std::move(identity)};
     }
     CLOCHE_ASSIGN(const std::unique_ptr<vfs::NodeIo> io,
@@ -192,7 +213,7 @@ Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecR
     if (got >= wasm_magic.size() &&
         std::equal(wasm_magic.begin(), wasm_magic.end(), head.begin())) {
       CLOCHE_ASSIGN(std::shared_ptr<const Program> program,
-                    load_user_program(kernel, *io, Wanted(kernel, task, deadline)));
+                    load_user_program(kernel, *io, Wanted(kernel, process.clock, task, stop)));
       return LoadedProgram{std::move(program), std::move(identity)};
     }
     if (!text.starts_with("#!")) return Errno::noexec;
@@ -207,6 +228,20 @@ Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecR
     request.follow = vfs::Follow::yes;
   }
   return Errno::loop;
+}
+
+Result<std::shared_ptr<const Program>> load_for_host(Kernel& kernel, ProgramTag tag,
+                                                     const std::function<bool()>& give_up) {
+  std::uint64_t kills = 0;
+  {
+    const KernelLock lock(kernel.mutex());
+    kills = kernel.kills();
+  }
+  return kernel.services().programs.load(tag, [&] {
+    if (give_up && give_up()) return true;
+    const KernelLock lock(kernel.mutex());
+    return kernel.kills() != kills;
+  });
 }
 
 void apply_exec(Process& process, ExecIdentity identity) {

@@ -3,7 +3,9 @@
 // limits).
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -11,7 +13,6 @@
 #include "kernel/process/process.h"
 #include "kernel/process/program.h"
 #include "kernel/time/kernel_lock.h"
-#include "kernel/time/wait_queue.h"
 #include "vfs/namespace.h"
 
 namespace cloche::kernel {
@@ -39,13 +40,21 @@ struct LoadedProgram {
 };
 
 // Finds, checks and loads; nothing of `process` changes. Errors are those of execve(2). Kernel lock
-// held; it is released while a program is compiled, so `process` may have been killed in between. A
-// program that the user brought is compiled for as long as somebody wants it: until `task`, which
+// held; it is released while a program is compiled, so `process` may have been killed in between.
+// Who waits for the compiler does so for as long as somebody wants the program: until `task`, which
 // is the caller's, is told to end (EINTR), or, where there is none, until the kernel's processes
-// are killed (EINTR) or `deadline` (ETIMEDOUT).
+// are killed or `stop` is asked for (EINTR), or the process's clock is over (ETIMEDOUT). With the
+// last of those who wait ends the compiler of a program that the user brought. That of the system's
+// own goes on, for who comes next, and stops the process's clock meanwhile.
 Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecRequest request,
-                                   Task* task, Deadline deadline = std::nullopt)
+                                   Task* task, const std::stop_token& stop = {})
     REQUIRES(kernel_lock);
+
+// The program of a tag for the host, which runs nothing yet. EINTR as above, and when `give_up`
+// says true, which is asked without locks.
+Result<std::shared_ptr<const Program>> load_for_host(Kernel& kernel, ProgramTag tag,
+                                                     const std::function<bool()>& give_up = {})
+    EXCLUDES(kernel_lock);
 
 // The point of no return: names, close-on-exec, signal dispositions, memory map.
 void apply_exec(Process& process, ExecIdentity identity) REQUIRES(kernel_lock);

@@ -17,6 +17,7 @@
 #include "kernel/process/memory_map.h"
 #include "kernel/process/signal.h"
 #include "kernel/time/kernel_lock.h"
+#include "kernel/time/run_clock.h"
 #include "kernel/time/wait_queue.h"
 #include "vfs/filesystem.h"
 
@@ -95,6 +96,8 @@ class Process : public std::enable_shared_from_this<Process> {
   // Set before anybody else knows of the process; of one that serves the host in turns, with the
   // lock held, where nobody but its host looks at it.
   JobId job = 0;
+  // Of the run that it belongs to, as `job` is; null: of none.
+  std::shared_ptr<RunClock> clock GUARDED_BY(kernel_lock);
   bool host_waits GUARDED_BY(kernel_lock) = false;  // started by the host, which reaps it
   bool has_execed GUARDED_BY(kernel_lock) = false;  // setpgid of a child that has: EACCES
   int exit_signal GUARDED_BY(kernel_lock) = sigchld;

@@ -16,15 +16,15 @@ Result<std::shared_ptr<const Program>> ProgramStore::link(
 }
 
 ProgramTag ProgramStore::add(std::filesystem::path wasm_file, Startup startup,
-                             wasm::Interruption interruption) {
+                             wasm::Interruption interruption, ProgramOrigin origin) {
   const MutexLock lock(mutex_);
-  entries_.push_back({std::move(wasm_file), std::move(startup), nullptr, interruption});
+  entries_.push_back({std::move(wasm_file), std::move(startup), nullptr, interruption, origin});
   return entries_.size();
 }
 
 ProgramTag ProgramStore::add(Program program) {
   const MutexLock lock(mutex_);
-  entries_.push_back({{}, {}, std::make_shared<const Program>(std::move(program)), {}});
+  entries_.push_back({{}, {}, std::make_shared<const Program>(std::move(program)), {}, {}});
   return entries_.size();
 }
 
@@ -39,7 +39,14 @@ void ProgramStore::replace(ProgramTag tag, Program program) {
   entries_[tag - 1].program = std::make_shared<const Program>(std::move(program));
 }
 
-Result<std::shared_ptr<const Program>> ProgramStore::load(ProgramTag tag) {
+ProgramStore::Known ProgramStore::known(ProgramTag tag) const {
+  const MutexLock lock(mutex_);
+  if (tag == 0 || tag > entries_.size()) return {};
+  return {entries_[tag - 1].program, entries_[tag - 1].origin};
+}
+
+Result<std::shared_ptr<const Program>> ProgramStore::load(ProgramTag tag,
+                                                          const std::function<bool()>& give_up) {
   std::filesystem::path wasm_file;
   Startup startup;
   wasm::Interruption interruption{};
@@ -52,8 +59,8 @@ Result<std::shared_ptr<const Program>> ProgramStore::load(ProgramTag tag) {
     interruption = entries_[tag - 1].interruption;
   }
   // Loaded without the lock: a compile takes long. The module store joins concurrent ones.
-  const auto module = modules_.load(wasm_file, interruption);
-  if (!module) return Errno::noexec;
+  const auto module = modules_.load(wasm_file, interruption, give_up);
+  if (!module) return module.error().code() == Errno::intr ? Errno::intr : Errno::noexec;
   CLOCHE_ASSIGN(std::shared_ptr<const Program> program, link(*module, std::move(startup)));
   const MutexLock lock(mutex_);
   Entry& entry = entries_[tag - 1];

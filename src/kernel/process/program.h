@@ -51,7 +51,7 @@ using StartupEnd = std::variant<wasm::Outcome, AtRest>;
 struct Startup {
   // Called before the instance is made, on the task's thread, without the kernel lock; empty: the
   // module's own. A start that fails ends the process, with the error's sentence.
-  std::function<Result<StartMemory, Error>(Kernel&)> memory;
+  std::function<Result<StartMemory, Error>(Task&)> memory;
   // Called in place of the entry, on the task's thread, without the kernel lock, with a fresh
   // instance; its outcome is that of the program. One that is at rest gives its thread back, and is
   // called again when the task goes on, with the instance as it was.
@@ -75,6 +75,12 @@ struct Program {
 // finds at the inode.
 using ProgramTag = std::uint64_t;
 
+// Whose a program of a base layer is.
+enum class ProgramOrigin : std::uint8_t {
+  system,  // waiting for its compiler is in nobody's time: see system_wait.h
+  user,    // from a folder that a user has given
+};
+
 // Thread-safe. Outlives every Kernel that uses it.
 class ProgramStore {
  public:
@@ -85,15 +91,24 @@ class ProgramStore {
   // exec.
   // `interruption`: see wasm::ModuleStore::load.
   ProgramTag add(std::filesystem::path wasm_file, Startup startup = {},
-                 wasm::Interruption interruption = wasm::Interruption::epochs);
+                 wasm::Interruption interruption = wasm::Interruption::epochs,
+                 ProgramOrigin origin = ProgramOrigin::system);
   // The same for one that is there.
   ProgramTag add(Program program);
   // From now on what has this tag starts like this (other memory, another entry).
   void replace(ProgramTag tag, Program program);
 
   // The program of a tag; compiled, or taken from the cache, at the first call. ENOEXEC when the
-  // file is damaged or absent.
-  Result<std::shared_ptr<const Program>> load(ProgramTag tag);
+  // file is damaged or absent; EINTR when `give_up`, which is asked as wasm::CompileFor's is, said
+  // true.
+  Result<std::shared_ptr<const Program>> load(ProgramTag tag,
+                                              const std::function<bool()>& give_up = {});
+  // What is known of a tag without waiting.
+  struct Known {
+    std::shared_ptr<const Program> program;  // null: it must be loaded
+    ProgramOrigin origin = ProgramOrigin::user;
+  };
+  Known known(ProgramTag tag) const;
   std::size_t size() const;
   // The program in bytes that a user brought, compiled for `whom` where it is not known yet.
   // ENOEXEC when they are not a program that can run here; otherwise see wasm::ModuleStore::load.
@@ -112,6 +127,7 @@ class ProgramStore {
     Startup startup;
     std::shared_ptr<const Program> program;
     wasm::Interruption interruption = wasm::Interruption::epochs;
+    ProgramOrigin origin = ProgramOrigin::system;
   };
   std::vector<Entry> entries_ GUARDED_BY(mutex_);  // tag - 1
 };

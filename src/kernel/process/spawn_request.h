@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "kernel/files/file.h"
-#include "kernel/time/wait_queue.h"
+#include "kernel/time/run_clock.h"
 #include "vfs/filesystem.h"
 
 namespace cloche::kernel {
@@ -30,8 +31,11 @@ struct SpawnRequest {
   std::shared_ptr<Terminal> terminal;     // becomes the controlling terminal
   // Parked: nothing runs before the first Kernel::resume, or a signal.
   enum class Begin : std::uint8_t { at_once, parked } begin = Begin::at_once;
-  // Until when a program that the user brought may be compiled: ETIMEDOUT then.
-  Deadline deadline;
+  // Of its run, and of what it starts; null: it belongs to none. A program that the user brought is
+  // compiled until that is over: ETIMEDOUT then.
+  std::shared_ptr<RunClock> clock;
+  // Asked to stop, nobody waits for a compiler any more: EINTR.
+  std::stop_token stop;
 };
 
 }  // namespace cloche::kernel

@@ -77,7 +77,7 @@ Errno Task::cannot_start(const Error& error) {
 Result<void> Task::start_instance() try {
   StartMemory memory;
   if (program_->startup.memory) {
-    Result<StartMemory, Error> found = program_->startup.memory(kernel_);
+    Result<StartMemory, Error> found = program_->startup.memory(*this);
     if (!found) return cannot_start(found.error());
     memory = *std::move(found);
   }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "kernel/time/time_limit.h"
 #include "sandbox/native/native_backend.h"
 
 namespace cloche::sandbox {
@@ -154,7 +155,7 @@ python::TurnResult NativeSession::take(python::Turn what, std::string_view paylo
                                        const python::TurnLimits& limits) {
   NativeTurn::Plan plan = plan_of(
       NativeInterpreter::request(static_cast<char>(what), payload, limits.memory_limit_bytes));
-  plan.deadline = limits.deadline;
+  plan.deadline = kernel::deadline_after(limits.time);
   plan.cpu = limits.cpu;
   const std::uint64_t cancellations = sandbox_.cancellations();
   const NativeTurn::End end = perform(std::move(plan));

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "kernel/kernel.h"
-#include "kernel/time/time_limit.h"
+#include "sandbox/command.h"
 #include "sandbox/python/interpreter.h"
 #include "sandbox/sandbox_state.h"
 
@@ -66,15 +66,20 @@ RunResult KeptPython::run(std::string_view source, const PythonOptions& options)
   if (!session_) {
     if (const Result<void> started = start(); !started) {
       drop();
+      if (started.error() == Errno::intr) {
+        result.status = RunStatus::killed;
+        result.exit_code = status_killed;
+        result.reason = "the code was cancelled before it began";
+        return result;
+      }
       result.status = RunStatus::not_started;
       result.exit_code = not_started_status(Errno::noent);
       result.reason = fmt::format("cannot start Python: {}", errno_info(started.error()).message);
       return result;
     }
   }
-  const std::chrono::milliseconds limit = options.timeout.value_or(state_.options().timeout);
-  const kernel::Deadline deadline = kernel::deadline_after(begin, limit);
-  const python::TurnResult turn = session_->execute(source, deadline);
+  const python::TurnResult turn =
+      session_->execute(source, options.timeout.value_or(state_.options().timeout));
   fill(result, turn);
   const auto take = [&](kernel::HostCapture& port, std::string& text, bool& truncated) {
     kernel::HostCapture::Output output = port.take();

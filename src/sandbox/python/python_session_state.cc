@@ -6,7 +6,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "kernel/time/time_limit.h"
 #include "python/json_text.h"
 #include "sandbox/backend.h"
 #include "sandbox/command.h"
@@ -200,6 +199,11 @@ ExecuteResult PythonSessionState::execute(std::string_view code, const ExecuteOp
     return result;
   }
   if (const auto started = start(); !started) {
+    if (started.error().code() == Errno::intr) {
+      result.status = ExecuteStatus::cancelled;
+      result.reason = "the execution was cancelled before it began";
+      return result;
+    }
     result.status = ExecuteStatus::ended;
     result.exit_code = status_killed;
     result.session_alive = false;
@@ -231,11 +235,10 @@ ExecuteResult PythonSessionState::execute(std::string_view code, const ExecuteOp
     mail_ = {};
     mail_.trace = options.trace.sink;
   }
-  python::TurnLimits limits{.cpu = options.limits.cpu_time,
-                            .memory_limit_bytes = options.limits.memory_bytes};
-  const std::chrono::milliseconds timeout =
-      options.limits.timeout.value_or(backend_.options().timeout);
-  limits.deadline = kernel::deadline_after(timeout);
+  const python::TurnLimits limits{
+      .time = options.limits.timeout.value_or(backend_.options().timeout),
+      .cpu = options.limits.cpu_time,
+      .memory_limit_bytes = options.limits.memory_bytes};
   std::string frame = head_of(options);
   frame.push_back('\0');
   frame += code;
@@ -414,7 +417,7 @@ Result<PythonState, Error> PythonSessionState::state_turn(python::Turn turn,
     mail_ = {};
     mail_.max_bytes = max_bytes;
   }
-  const python::TurnLimits limits{.deadline = kernel::deadline_after(backend_.options().timeout)};
+  const python::TurnLimits limits{.time = backend_.options().timeout};
   const python::TurnResult end = interpreter_->take(turn, payload, limits);
   Mail mail;
   {

@@ -5,7 +5,7 @@
 
 #include "base/host_error.h"
 #include "kernel/kernel.h"
-#include "kernel/time/time_limit.h"
+#include "kernel/process/exec.h"
 #include "sandbox/backend.h"
 #include "sandbox/python/interpreter.h"
 
@@ -37,7 +37,13 @@ Result<SessionInterpreter::Began, Error> WasmInterpreter::start() try {
   if (interpreter_) return Began::before;
   std::shared_ptr<python::OwnImage> image = state_.image();
   if (!image_file_.empty()) image = runtime().open_image(image_file_);
-  // Made before the clock of an execution runs: it takes its time once per machine.
+  // Made before the clock of an execution runs: it takes its time once per machine. Meanwhile who
+  // stops the turn ends the wait.
+  const std::uint64_t stops = this->stops();
+  if (const auto program = kernel::load_for_host(state_.kernel(), runtime().tag(),
+                                                 [&] { return this->stops() != stops; });
+      !program)
+    return session_failed("cannot start Python", program.error());
   if (!image) (void)runtime().prepare({});
   CLOCHE_TRY(start_from(std::move(image)));
   return Began::now;
@@ -97,8 +103,14 @@ python::TurnResult WasmInterpreter::take(python::Turn what, std::string_view pay
   return interpreter_->take(what, payload, limits);
 }
 
+std::uint64_t WasmInterpreter::stops() const {
+  const MutexLock lock(interpreter_mutex_);
+  return stops_;
+}
+
 void WasmInterpreter::stop(python::StopReason reason) {
   const MutexLock lock(interpreter_mutex_);
+  ++stops_;
   if (interpreter_) interpreter_->stop(reason);
 }
 
@@ -130,9 +142,8 @@ Result<std::unique_ptr<SessionInterpreter>> WasmInterpreter::fork(Backend& twin)
 
 void WasmInterpreter::save_image(const std::filesystem::path& file, CheckpointFile kind,
                                  const CheckpointLimits& limits) {
-  python::TurnLimits turn_limits;
-  if (limits.time.count() > 0) turn_limits.deadline = kernel::deadline_after(limits.time);
-  const python::TurnResult turn = interpreter_->take(python::Turn::settle, {}, turn_limits);
+  const python::TurnResult turn =
+      interpreter_->take(python::Turn::settle, {}, {.time = limits.time});
   if (turn.status != python::TurnStatus::finished) {
     const bool is_gone =
         turn.status == python::TurnStatus::ended || turn.status == python::TurnStatus::overdue;

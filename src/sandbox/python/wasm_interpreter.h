@@ -48,6 +48,7 @@ class WasmInterpreter final : public SessionInterpreter {
                                  const std::string& folder = {});
   python::PythonRuntime& runtime() const;
   python::SessionOutput& output_of(Stream stream) const;
+  std::uint64_t stops() const EXCLUDES(interpreter_mutex_);
 
   SandboxState& state_;
   const std::filesystem::path image_file_;
@@ -59,6 +60,7 @@ class WasmInterpreter final : public SessionInterpreter {
   // Held to change the pointer, and to follow it by a thread that has not the call: stop().
   mutable Mutex interpreter_mutex_;
   std::unique_ptr<python::PythonSession> interpreter_;
+  std::uint64_t stops_ GUARDED_BY(interpreter_mutex_) = 0;  // how often somebody has asked
 };
 
 }  // namespace cloche::sandbox
