@@ -93,7 +93,10 @@ endif()
 target_link_options(cloche_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
 
 # For tests, benches and examples: what a designated initializer leaves out has its default, and g++ 12
-# warns of it all the same.
+# and clang warn of it all the same.
 add_library(cloche_program_flags INTERFACE)
 target_compile_options(cloche_program_flags INTERFACE -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  target_compile_options(cloche_program_flags INTERFACE -Wno-missing-designated-field-initializers)
+endif()
 target_link_libraries(cloche_program_flags INTERFACE cloche_flags)

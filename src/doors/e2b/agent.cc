@@ -87,8 +87,8 @@ void answer_unary(Unary method, const Call& call) {
   call.exchange->send(error ? error_answer(*error) : message_answer(std::get<OrderedJson>(result)));
 }
 
-void Agent::handle(const BoxPtr& box, session::Session::Use use, http::Request request,
-                   const std::shared_ptr<http::Exchange>& exchange) {
+void ask_agent(const BoxPtr& box, session::Session::Use use, http::Request request,
+               const std::shared_ptr<http::Exchange>& exchange) {
   const std::string path = request.path;
   const bool is_get = request.method == "GET" || request.method == "HEAD";
   if (path == "/health" && is_get) return exchange->send(no_content());

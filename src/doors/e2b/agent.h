@@ -12,7 +12,6 @@
 #include "doors/e2b/box.h"
 #include "doors/e2b/connect_wire.h"
 #include "doors/http/server.h"
-#include "session/worker_pool.h"
 
 namespace cloche::e2b {
 
@@ -40,16 +39,8 @@ struct Call {
   std::shared_ptr<http::Exchange> exchange;
 };
 
-class Agent {
- public:
-  explicit Agent(session::WorkerPool& workers) : workers_(workers) {}
-
-  void handle(const BoxPtr& box, session::Session::Use use, http::Request request,
-              const std::shared_ptr<http::Exchange>& exchange);
-
- private:
-  session::WorkerPool& workers_;
-};
+void ask_agent(const BoxPtr& box, session::Session::Use use, http::Request request,
+               const std::shared_ptr<http::Exchange>& exchange);
 
 // A method with one message in and one out, and its answer.
 using Unary = CallResult<OrderedJson> (*)(const Call& call, const Json& message);

@@ -43,7 +43,6 @@ bool is_token(std::string_view given, const std::string& token) {
 E2bDoor::E2bDoor(Parts parts, DoorOptions options)
     : parts_(parts),
       options_(std::move(options)),
-      agent_(parts.workers),
       templates_(parts.boxes, parts.workers, options_.build_network),
       template_routes_(templates_) {}
 
@@ -176,7 +175,7 @@ void E2bDoor::handle_port(const Target& target, http::Request request,
         session::Session::Use use = session::Session::use(box->session);
         if (!use) return exchange->send(not_found(box->id));
         if (target.port == agent_port)
-          return agent_.handle(box, std::move(use), std::move(request), exchange);
+          return ask_agent(box, std::move(use), std::move(request), exchange);
         if (target.port == code_port)
           return box->interpreter.handle(std::move(use), request, exchange);
         relay(box->id, target.port, std::move(use), request, *exchange);

@@ -89,7 +89,6 @@ class E2bDoor {
 
   Parts parts_;
   const DoorOptions options_;
-  Agent agent_;
   Templates templates_;
   TemplateRoutes template_routes_;
   RequestMemory requests_;
