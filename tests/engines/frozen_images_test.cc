@@ -3,7 +3,9 @@
 // forges of an image is its own affair.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "cloche/sandbox.h"
 #include "engines_testing.h"
@@ -84,6 +86,109 @@ TEST_P(FrozenImages, NeedWhatTheyAreMadeBy) {
             "the live Python is not in this fork: it could not be frozen, and began anew");
 }
 
+// Which file in memory it has most of what it is from.
+constexpr const char* image_line =
+    "import re; print(max(re.findall(r'^(\\w+)-(\\w+) .* (\\d+) +(/memfd:cloche\\S*)', "
+    "open('/proc/self/maps').read(), re.M), key=lambda m: int(m[1], 16) - int(m[0], 16))[2:])";
+
+class SharedImages : public FrozenImages {
+ protected:
+  std::unique_ptr<Sandbox> make_parent() const {
+    auto parent = make_sandbox();
+    EXPECT_EQ(parent->run_python("state = bytearray(b'1') * (8 << 20)").exit_code, 0);
+    return parent;
+  }
+  // Of a fork, that has the state.
+  static std::string image_of(Sandbox& parent) {
+    const auto twin = parent.fork();
+    EXPECT_EQ(twin->run_python("state[0] = 50; print(len(state), state[1])").stdout_data,
+              "8388608 49\n");
+    return twin->run_python(image_line).stdout_data;
+  }
+};
+
+TEST_P(SharedImages, AreOfForksBetweenWhichItHasDoneNothing) {
+  const auto parent = make_parent();
+  const std::string first = image_of(*parent);
+  EXPECT_NE(first, "");
+  EXPECT_EQ(image_of(*parent), first);
+  EXPECT_EQ(parent->run_python("print(state[0])").stdout_data, "49\n");
+  const std::string second = image_of(*parent);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(image_of(*parent), second);
+}
+
+TEST_P(SharedImages, AreAsThePythonIsNow) {
+  const auto parent = make_parent();
+  (void)image_of(*parent);
+  ASSERT_EQ(parent->run_python("state[1] = 50").exit_code, 0);
+  const auto twin = parent->fork();
+  EXPECT_EQ(twin->run_python("print(state[1])").stdout_data, "50\n");
+}
+
+// What a handler does while nobody asks for anything is in the next image.
+TEST_P(SharedImages, AreNotOfOneThatSignalsReach) {
+  const auto parent = make_parent();
+  ASSERT_EQ(parent
+                ->run_python("import os, signal\n"
+                             "def hear(*_):\n  state[2] += 1\n  open('/tmp/heard', 'w')\n"
+                             "signal.signal(signal.SIGUSR1, hear)\n"
+                             "open('/tmp/pid', 'w').write(str(os.getpid()))")
+                .exit_code,
+            0);
+  const std::string first = image_of(*parent);
+  EXPECT_NE(image_of(*parent), first);
+  ASSERT_EQ(parent
+                ->run({.script = "kill -USR1 $(cat /tmp/pid); "
+                                 "until [ -e /tmp/heard ]; do :; done"})
+                .exit_code,
+            0);
+  const auto twin = parent->fork();
+  EXPECT_EQ(twin->run_python("print(state[2])").stdout_data, "50\n");
+}
+
+// A library whose file is another now is named by no image that was written before.
+TEST_P(SharedImages, AreNotOfFilesThatAreOthersNow) {
+  const auto parent = make_parent();
+  ASSERT_EQ(parent
+                ->run_python("import mmap, os\nopen('/workspace/f', 'wb').write(b'old!' * 1024)\n"
+                             "file = os.open('/workspace/f', os.O_RDONLY)\n"
+                             "words = mmap.mmap(file, 4096, prot=mmap.PROT_READ, "
+                             "flags=mmap.MAP_PRIVATE)")
+                .exit_code,
+            0);
+  (void)image_of(*parent);
+  ASSERT_EQ(parent->run({.script = "printf %4096s new >f.new && mv f.new f"}).exit_code, 0);
+  const auto twin = parent->fork();
+  EXPECT_EQ(twin->run_python("print(words[:4])").stdout_data, "b'old!'\n");
+}
+
+TEST_P(SharedImages, AreOfManyForksAtOnce) {
+  const auto parent = make_parent();
+  std::vector<std::unique_ptr<Sandbox>> twins;
+  for (int i = 0; i < 6; ++i) twins.push_back(parent->fork());
+  for (int i = 0; i < 6; ++i)
+    EXPECT_EQ(twins[static_cast<std::size_t>(i)]
+                  ->run_python("state[0] += " + std::to_string(i) + "; print(state[0])")
+                  .stdout_data,
+              std::to_string(49 + i) + "\n");
+}
+
+// It says that nothing has changed where there is no image any more, and where it may not.
+TEST_P(SharedImages, ThatAreClaimedHarmNobodyElse) {
+  const auto parent = make_parent();
+  ASSERT_EQ(parent
+                ->run_python("import os, struct\nos.write(4, bytes(4))\n"
+                             "while os.read(3, 17)[16:] == b'z': os.write(4, struct.pack('<i', 5))")
+                .exit_code,
+            0);
+  const auto twin = parent->fork();
+  const RunResult result = twin->run_python("print('state' in dir())");
+  EXPECT_EQ(result.stdout_data, "False\n");
+  EXPECT_EQ(result.reason,
+            "the live Python is not in this fork: it could not be frozen, and began anew");
+}
+
 // It takes the order by itself, and answers with an image that it has changed.
 constexpr const char* forge = R"py(
 import ctypes, os, random, struct
@@ -123,6 +228,8 @@ TEST_P(FrozenImages, ThatAreForgedHarmNobodyElse) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(Engines, SharedImages, ::testing::Values(EngineKind::native_linux),
+                         [](const auto&) { return std::string("linux"); });
 INSTANTIATE_TEST_SUITE_P(Engines, FrozenImages, ::testing::Values(EngineKind::native_linux),
                          [](const auto&) { return std::string("linux"); });
 

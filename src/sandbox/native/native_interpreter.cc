@@ -12,6 +12,7 @@
 #include <chrono>
 #include <utility>
 
+#include "native/thaw/image.h"
 #include "native/thaw/thaw_wire.h"
 #include "sandbox/native/freeze_programs.h"
 #include "sandbox/native/frozen_image.h"
@@ -27,8 +28,18 @@ using Clock = std::chrono::steady_clock;
 // For an image, which is written at once.
 constexpr std::chrono::milliseconds freeze_patience{10'000};
 
+// What goes along with the order to freeze, where the last image is still here.
+constexpr std::string_view has_last_image = "k";
+
 // As driver.py says them.
-enum class FreezeAnswer : std::uint8_t { done, has_threads, has_no_means, shares_memory, failed };
+enum class FreezeAnswer : std::uint8_t {
+  done,
+  has_threads,
+  has_no_means,
+  shares_memory,
+  failed,
+  is_as_before,
+};
 
 struct Ends {
   UniqueFd ours;
@@ -68,8 +79,11 @@ std::string NativeInterpreter::request(char what, std::string_view payload,
   return text;
 }
 
+NativeInterpreter::NativeInterpreter(NativeBackend& sandbox)
+    : sandbox_(sandbox), kept_(sandbox.timers()) {}
+
 Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::start(NativeBackend& sandbox,
-                                                                    UniqueFd image) {
+                                                                    Image image) {
   std::unique_ptr<NativeInterpreter> made(new NativeInterpreter(sandbox));
   CLOCHE_ASSIGN(Ends out, make_output());
   CLOCHE_ASSIGN(Ends err, make_output());
@@ -83,7 +97,7 @@ Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::start(NativeBacken
   const PythonPrograms& python = sandbox.python_programs();
   RunOptions command;
   command.argv = {"python3", "-c", std::string(python.driver())};
-  if (image) command.argv = {fmt::format("/proc/self/fd/{}", freeze::program_fd)};
+  if (image.file) command.argv = {fmt::format("/proc/self/fd/{}", freeze::program_fd)};
   native::CommandSpec spec = sandbox.spec_of(command);
   spec.tells_start = true;
   spec.files = {nothing.get(),
@@ -95,7 +109,8 @@ Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::start(NativeBacken
                 images.theirs.get(),
                 port.theirs.get(),
                 python.modules() >= 0 ? python.modules() : nothing.get()};
-  if (image) spec.files.insert(spec.files.end(), {programs.thaw(), image.get()});
+  if (image.file) spec.files.insert(spec.files.end(), {programs.thaw(), image.file->get()});
+  if (image.file && image.base) spec.files.push_back(image.base->get());
   CLOCHE_ASSIGN(made->command_, sandbox.box().start(spec));
   made->out_ = std::move(out.ours);
   made->err_ = std::move(err.ours);
@@ -103,15 +118,19 @@ Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::start(NativeBacken
   made->answers_ = std::move(answers.ours);
   made->images_ = std::move(images.ours);
   made->port_ = std::move(port.ours);
-  made->is_thawing_ = static_cast<bool>(image);
+  made->is_thawing_ = image.file != nullptr;
+  made->base_ = std::move(image.base);
   return made;
 }
 
 Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::begin(NativeBackend& sandbox) {
   PythonStarts& starts = sandbox.python_starts();
-  if (UniqueFd image = starts.find(sandbox)) {
-    Result<std::unique_ptr<NativeInterpreter>> made = start(sandbox, std::move(image));
-    if (made && (*made)->is_alive()) return made;
+  if (SharedFile image = starts.find(sandbox)) {
+    Result<std::unique_ptr<NativeInterpreter>> made = start(sandbox, {image, {}});
+    if (made && (*made)->is_alive()) {
+      (*made)->base_ = std::move(image);
+      return made;
+    }
     starts.give_up(sandbox);
   }
   return start(sandbox, {});
@@ -156,7 +175,7 @@ bool NativeInterpreter::is_alive() {
   }
 }
 
-NativeInterpreter::Frozen NativeInterpreter::freeze() {
+NativeInterpreter::Frozen NativeInterpreter::freeze(ImageUse use) {
   if (!sandbox_.freeze_programs().exist()) {
     return {{},
             sandbox_.options().isolation == Isolation::gvisor
@@ -164,19 +183,22 @@ NativeInterpreter::Frozen NativeInterpreter::freeze() {
                 : "on this kind of machine an interpreter cannot be frozen"};
   }
   if (sandbox_.is_paused()) return {{}, "the sandbox was paused when it was forked"};
-  const std::string order = request(static_cast<char>(NativeRequest::freeze), {});
+  SharedFile kept = kept_.get();
+  const std::string order =
+      request(static_cast<char>(NativeRequest::freeze), kept ? has_last_image : "");
   if (::send(requests_.get(), order.data(), order.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
       static_cast<ssize_t>(order.size())) {
     command_->kill();
     has_ended_ = true;
     return {{}, "it ended before it was frozen"};
   }
-  return take_image();
+  return take_image(use, std::move(kept));
 }
 
-NativeInterpreter::Frozen NativeInterpreter::take_image() {
+NativeInterpreter::Frozen NativeInterpreter::take_image(ImageUse use, SharedFile kept) {
   const std::uint64_t limit = sandbox_.options().memory_limit_bytes;
-  FrozenImage image(limit == 0 ? ~std::uint64_t{0} >> 1 : limit);
+  FrozenImage image(limit == 0 ? ~std::uint64_t{0} >> 1 : limit,
+                    use == ImageUse::start ? freeze::base_name : "cloche");
   bool is_over = false;
   std::optional<unsigned char> answer;
   const auto end = Clock::now() + freeze_patience;
@@ -210,7 +232,11 @@ NativeInterpreter::Frozen NativeInterpreter::take_image() {
   Result<UniqueFd> file = image.finish();
   switch (static_cast<FreezeAnswer>(*answer)) {
     case FreezeAnswer::done:
-      if (file) return {*std::move(file), {}};
+      if (file) {
+        auto made = std::make_shared<const UniqueFd>(*std::move(file));
+        kept_.keep(made);
+        return {{std::move(made), base_}, {}};
+      }
       return {{},
               file.error() == Errno::toobig ? "its image was larger than the sandbox's memory"
                                             : "its image was not whole"};
@@ -218,6 +244,10 @@ NativeInterpreter::Frozen NativeInterpreter::take_image() {
     case FreezeAnswer::has_no_means: return {{}, "it has no ctypes, or its C library is not glibc"};
     case FreezeAnswer::shares_memory:
       return {{}, "it shared memory with other processes, or its addresses were taken"};
+    case FreezeAnswer::is_as_before:
+      if (!kept) break;
+      kept_.keep(kept);
+      return {{std::move(kept), base_}, {}};
     case FreezeAnswer::failed: break;
   }
   return {{}, "it could not be frozen"};
