@@ -147,6 +147,20 @@ TEST_P(SharedImages, AreNotOfOneThatSignalsReach) {
   EXPECT_EQ(twin->run_python("print(state[2])").stdout_data, "50\n");
 }
 
+TEST_P(SharedImages, AreNotOfOneThatHasThreadsOfC) {
+  const auto parent = make_parent();
+  ASSERT_EQ(
+      parent
+          ->run_python("import ctypes\nlibrary = ctypes.CDLL(None)\n"
+                       "thread = ctypes.c_ulong()\n"
+                       "library.pthread_create(ctypes.byref(thread), None, library.pause, None)")
+          .exit_code,
+      0);
+  const std::string first = image_of(*parent);
+  EXPECT_NE(first, "");
+  EXPECT_NE(image_of(*parent), first);
+}
+
 // A library whose file is another now is named by no image that was written before.
 TEST_P(SharedImages, AreNotOfFilesThatAreOthersNow) {
   const auto parent = make_parent();

@@ -29,30 +29,27 @@ def _cloche_serve():
             return file.read()
 
     def look():
-        """What the image of one that waits depends on besides its memory; None: it may do something while it waits."""
-        said = dict(line.split(b':', 1) for line in whole('/proc/self/status').splitlines() if b':' in line)
-        if int(said[b'Threads']) > 1:
+        """What its image depends on besides its memory; None: it may do something while it waits."""
+        try:
+            if len(os.listdir('/proc/self/task')) > 1:  # those of C code too
+                return None
+            caught = int(whole('/proc/self/status').split(b'SigCgt:')[1].split()[0], 16)
+            for number in range(1, 65):
+                if caught >> number - 1 & 1 and number not in (32, 33):  # those are the C library's own
+                    handler = _signal.getsignal(number)
+                    if handler is not _signal.default_int_handler and not handler.__module__.startswith('_cloche.'):
+                        return None
+            return os.getcwd(), [line for line in whole('/proc/self/maps').splitlines() if b'/' in line]
+        except Exception:
             return None
-        caught = int(said[b'SigCgt'], 16)
-        for number in range(1, 65):
-            if caught >> number - 1 & 1:
-                handler = _signal.getsignal(number)
-                if handler is not _signal.default_int_handler and not str(handler.__module__).startswith('_cloche.'):
-                    return None
-        return os.getcwd(), whole('/proc/self/maps')
 
     def freeze(has_last_image):
         nonlocal library, own, written
         if len(sys._current_frames()) > 1:
             return 1
-        before, written = written, None
-        try:
-            now = look()
-        except Exception:
-            now = None
-        if has_last_image and now and now == before:
-            written = now
+        if has_last_image and written and look() == written:
             return 5
+        written = None
         try:
             import ctypes, warnings
             if not os.confstr('CS_GNU_LIBC_VERSION'):
@@ -70,6 +67,7 @@ def _cloche_serve():
             return 2
         write.restype = ctypes.c_long
         write.argtypes = (ctypes.c_int, ctypes.c_long)
+        now = look()
         folder = os.getcwd()
         mask = os.umask(0o22)
         os.umask(mask)

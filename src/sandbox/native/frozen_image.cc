@@ -61,8 +61,7 @@ bool FrozenImage::take_head(int pipe) {
 
 bool FrozenImage::take_content(int pipe) {
   const std::size_t most = std::min<std::uint64_t>(size_ - taken_, 1 << 20);
-  const ssize_t got =
-      ::splice(pipe, nullptr, file_.get(), nullptr, most, SPLICE_F_NONBLOCK);
+  const ssize_t got = ::splice(pipe, nullptr, file_.get(), nullptr, most, SPLICE_F_NONBLOCK);
   if (got > 0) taken_ += static_cast<std::uint64_t>(got);
   if (got >= 0) return got > 0;
   if (errno == EAGAIN) return false;

@@ -62,6 +62,20 @@ Result<Ends> make_output() {
   return made;
 }
 
+// While an image goes through it, a pipe holds more, so that who writes and who reads take turns
+// less often. Where this user's pipes have all that they may, it stays as it is.
+class LargePipe {
+ public:
+  explicit LargePipe(int pipe) : pipe_(pipe) { (void)::fcntl(pipe_, F_SETPIPE_SZ, large_bytes); }
+  ~LargePipe() { (void)::fcntl(pipe_, F_SETPIPE_SZ, usual_bytes); }
+  LargePipe(const LargePipe&) = delete;
+  LargePipe& operator=(const LargePipe&) = delete;
+
+ private:
+  static constexpr int large_bytes = 256 << 10, usual_bytes = 64 << 10;
+  const int pipe_;
+};
+
 void append_number(std::string& text, std::uint64_t number) {
   for (std::size_t i = 0; i < sizeof number; ++i)
     text.push_back(static_cast<char>(number >> (8 * i)));
@@ -184,6 +198,7 @@ NativeInterpreter::Frozen NativeInterpreter::freeze(ImageUse use) {
   }
   if (sandbox_.is_paused()) return {{}, "the sandbox was paused when it was forked"};
   SharedFile kept = kept_.get();
+  const LargePipe large(images_.get());
   const std::string order =
       request(static_cast<char>(NativeRequest::freeze), kept ? has_last_image : "");
   if (::send(requests_.get(), order.data(), order.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
