@@ -86,6 +86,59 @@ TEST_P(FrozenImages, NeedWhatTheyAreMadeBy) {
             "the live Python is not in this fork: it could not be frozen, and began anew");
 }
 
+// What the host takes of an image is bounded by what it says it is, and that by the sandbox's memory.
+TEST_P(FrozenImages, MayBeNoLargerThanTheyAreSaidToBe) {
+  const auto reason_of_size = [&](const std::string& bytes) {
+    SandboxOptions options;
+    options.memory_limit_bytes = 128 << 20;
+    return reason_after(
+        "import os, struct\n"
+        "def fork():\n"
+        "    child = real_fork()\n"
+        "    if child == 0:\n"
+        "        head = open('/tmp/head', 'rb').read()[:8] + struct.pack('<Q', " +
+            bytes +
+            ")\n"
+            "        os.write(6, head)\n"
+            "        for _ in range(200): os.write(6, bytes(1 << 20))\n"
+            "        os._exit(0)\n"
+            "    return child\n"
+            "import ctypes\n"
+            "write = ctypes.PyDLL('/proc/self/fd/5').cloche_freeze\n"
+            "real_fork, child = os.fork, os.fork()\n"
+            "if child == 0:\n"
+            "    write(os.open('/tmp/head', os.O_RDWR | os.O_CREAT), ctypes.c_long(0))\n"
+            "    os._exit(0)\n"
+            "os.waitpid(child, 0)\n"
+            "os.fork = fork",
+        options);
+  };
+  EXPECT_EQ(reason_of_size("1 << 40"),
+            "the live Python is not in this fork: its image was larger than the sandbox's memory, "
+            "and began anew");
+  EXPECT_EQ(reason_of_size("1 << 20"),
+            "the live Python is not in this fork: its image was not whole, and began anew");
+}
+
+TEST_P(FrozenImages, AreNotOfWhatIsKilledMeanwhile) {
+  EXPECT_EQ(reason_after("import os\n"
+                         "def fork():\n"
+                         "    child = real_fork()\n"
+                         "    if child: os.kill(child, 9)\n"
+                         "    return child\n"
+                         "real_fork, os.fork = os.fork, fork\n"
+                         "state = bytearray(64 << 20)"),
+            "the live Python is not in this fork: it could not be frozen, and began anew");
+  const auto sandbox = make_sandbox();
+  ASSERT_EQ(sandbox->run_python("import os\nos.fork = lambda: os.kill(os.getpid(), 9)").exit_code,
+            0);
+  const auto twin = sandbox->fork();
+  const std::string reason =
+      "the live Python is not in this fork: it ended before it was frozen, and began anew";
+  EXPECT_EQ(twin->run_python("1").reason, reason);
+  EXPECT_EQ(sandbox->run_python("1").reason, reason);
+}
+
 // Which file in memory it has most of what it is from.
 constexpr const char* image_line =
     "import re; print(max(re.findall(r'^(\\w+)-(\\w+) .* (\\d+) +(/memfd:cloche\\S*)', "
@@ -242,6 +295,32 @@ TEST_P(FrozenImages, ThatAreForgedHarmNobodyElse) {
   }
 }
 
+class SharedSessionImages : public PythonOnEachEngine {
+ protected:
+  void SetUp() override {
+    PythonOnEachEngine::SetUp();
+    if (!IsSkipped() && !native::test_image_has_python())
+      GTEST_SKIP() << "this machine has no python3";
+#ifndef __x86_64__
+    GTEST_SKIP() << "an interpreter is frozen on x86-64 alone";
+#endif
+  }
+};
+
+TEST_P(SharedSessionImages, AreOfForksBetweenWhichItHasDoneNothing) {
+  PythonSession parent = new_session();
+  (void)printed(parent, "state = bytearray(8 << 20)");
+  const auto image = [&] { return printed(*parent.fork(), image_line); };
+  const std::string first = image();
+  EXPECT_NE(first, "");
+  EXPECT_EQ(image(), first);
+  (void)printed(parent, "state[0] = 1");
+  EXPECT_NE(image(), first);
+  EXPECT_EQ(printed(*parent.fork(), "print(state[0])"), "1\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, SharedSessionImages, ::testing::Values(EngineKind::native_linux),
+                         [](const auto&) { return std::string("linux"); });
 INSTANTIATE_TEST_SUITE_P(Engines, SharedImages, ::testing::Values(EngineKind::native_linux),
                          [](const auto&) { return std::string("linux"); });
 INSTANTIATE_TEST_SUITE_P(Engines, FrozenImages, ::testing::Values(EngineKind::native_linux),
