@@ -3,8 +3,9 @@
 // (native/thaw/image.h). The image goes on in another box as if freeze() had returned there.
 //
 // Private memory is written as far as the process has changed it, files of the box and the base are
-// named. What cannot go along is an error: memory that is shared with other processes and is no file's.
-// Without a C library, and without data of its own: what it works on is memory that is not frozen.
+// named. What cannot go along is an error: memory that is shared with other processes and is no
+// file's. Without a C library, and without data of its own: what it works on is memory that is not
+// frozen.
 #pragma once
 
 #include <linux/prctl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeptImage: the image that an interpreter has written last, for further forks while it does nothing
-// else. It goes with the next thing that the interpreter is asked, and where no fork wants it for
-// `rest`; one that is larger than `most_bytes` is not kept.
+// KeptImage: the image that an interpreter has written last, for further forks while it does
+// nothing else. It goes with the next thing that the interpreter is asked, and where no fork wants
+// it for `rest`; one that is larger than `most_bytes` is not kept.
 //
 // Thread-safe.
 #pragma once

@@ -245,7 +245,9 @@ NativeInterpreter::Frozen NativeInterpreter::take_image(ImageUse use, SharedFile
   }
   while (Clock::now() < end && image.take_from(images_.get())) continue;
   Result<UniqueFd> file = image.finish();
-  switch (static_cast<FreezeAnswer>(*answer)) {
+  const auto said = static_cast<FreezeAnswer>(*answer);
+  if (said != FreezeAnswer::is_as_before) kept_.forget();
+  switch (said) {
     case FreezeAnswer::done:
       if (file) {
         auto made = std::make_shared<const UniqueFd>(*std::move(file));
