@@ -12,6 +12,7 @@
 
 #include "cloche/engine.h"
 #include "cloche/error.h"
+#include "forking_python.h"
 #include "lives.h"
 #include "must.h"
 #include "table.h"
@@ -24,7 +25,6 @@ using Words = std::vector<std::string>;
 
 constexpr const char* numbers =
     "import numpy as np; state = np.ones(10 * 2**20 // 8); print(int(state.sum() > 0))";
-constexpr const char* no_numbers = "state = bytearray(b'1') * (10 << 20); print(1)";
 constexpr const char* loop =
     "import time\nt = time.process_time()\nx = 0\nfor i in range(3_000_000): x += i * i\n"
     "print(1e3 * (time.process_time() - t))";
@@ -75,8 +75,6 @@ class LinuxRows {
     const bool has_numpy = make()->run_python("import numpy; print(1)").stdout_data == "1\n";
     const Words echo{"/bin/bash", "-c", "echo hi"};
     const Words print{"/usr/bin/python3", "-c", "print(1)"};
-    const auto parent = make();
-    must(parent->run_python(has_numpy ? numbers : no_numbers), "1\n");
     const auto warm = make();
     fmt::print("{:<44} {:>9} {:>9}", "linux engine (medians, ms)", "target", "cloche");
     for (const Starter& starter : starters_) fmt::print(" {:>10}", starter.name);
@@ -101,15 +99,7 @@ class LinuxRows {
     must(warm->run(kept("x=1")), "");
     row("fork of a live shell, then a run in it", "",
         [&] { must(warm->fork()->run(kept("echo $x")), "1\n"); }, {});
-    row("fork of a live Python with 10 MB, then a run", "6.0",
-        [&] { must(parent->fork()->run_python("print(len(state) > 0)"), "True\n"); }, {});
-    if (has_numpy)
-      row("the same, the 10 MB just written", "6.0",
-          [&] {
-            must(parent->run_python("state += 1"), "");
-            must(parent->fork()->run_python("print(len(state) > 0)"), "True\n");
-          },
-          {});
+    python_forks();
     fmt::print("\n{:<44} {:>9} {:>9}", "lives a second, 2 workers", "target", "cloche");
     for (const Starter& starter : starters_) fmt::print(" {:>10}", starter.name);
     fmt::print("\n");
@@ -146,22 +136,45 @@ class LinuxRows {
     return engine_.create(of_a_kind);
   }
 
+  // What is timed, and what comes before it each time.
+  struct Life {
+    std::function<void()> timed;
+    std::function<void()> before;
+  };
+
+  void python_forks() {
+    const auto parent = make();
+    must(parent->run_python(make_10_mb), "1\n");
+    ForkingPython native;
+    const auto fork = [&] { must(parent->fork()->run_python("print(len(state) > 0)"), "True\n"); };
+    const auto fork_native = [&] { native.fork(); };
+    row("fork of a live Python with 10 MB, then a run", "6.0", {{fork, {}}, {fork_native, {}}});
+    row("the same, the 10 MB just written", "6.0",
+        {{fork, [&] { must(parent->run_python(write_10_mb), ""); }},
+         {fork_native, [&] { native.write(); }}});
+  }
+
   void row(std::string_view name, std::string_view target, const std::function<void()>& ours,
            const Words& native) {
+    std::vector<Life> lives{{ours, {}}};
+    for (const Starter& starter : starters_) {
+      if (!native.empty()) lives.push_back({[&] { run_native(with(starter.words, native)); }, {}});
+    }
+    row(name, target, lives);
+  }
+
+  static void row(std::string_view name, std::string_view target, const std::vector<Life>& lives) {
     constexpr int rounds = 60;
-    std::vector<std::vector<double>> times(1 + starters_.size());
+    std::vector<std::vector<double>> times(lives.size());
     for (int round = -3; round < rounds; ++round) {
-      const auto keep = [&](std::size_t column, double time) {
-        if (round >= 0) times[column].push_back(time);
-      };
-      keep(0, timed(ours));
-      for (std::size_t i = 0; !native.empty() && i < starters_.size(); ++i)
-        keep(i + 1, timed([&] { run_native(with(starters_[i].words, native)); }));
+      for (std::size_t i = 0; i < lives.size(); ++i) {
+        if (lives[i].before) lives[i].before();
+        const double time = timed(lives[i].timed);
+        if (round >= 0) times[i].push_back(time);
+      }
     }
     fmt::print("{:<44} {:>9}", name, target);
-    for (const std::vector<double>& column : times) {
-      if (!column.empty()) fmt::print(" {:>9.3f} ", median(column));
-    }
+    for (const std::vector<double>& column : times) fmt::print(" {:>9.3f} ", median(column));
     fmt::print("\n");
     std::fflush(stdout);
   }

@@ -76,6 +76,26 @@ TEST_P(PythonStarts, AreAsOneThatHasBegun) {
   EXPECT_EQ(said(*sandbox, "print('x' in dir())"), "False\n");
 }
 
+// What has not changed of it is in no image of a fork, nor in those of the fork's forks.
+TEST_P(PythonStarts, AreInForksWhatTheyWere) {
+  const std::string files =
+      "import re; print(set(re.findall(r' (\\d+) +/memfd:cloche-start', "
+      "open('/proc/self/maps').read())))";
+  auto sandbox = make_with_image();
+  said(*sandbox, "made = []");
+  const auto twin = sandbox->fork();
+  const std::string of_twin = said(*twin, files);
+  EXPECT_NE(of_twin, "set()\n");
+  for (int i = 0; i < 4; ++i) {
+    said(*sandbox, "made.append(len(made))");
+    sandbox = sandbox->fork();
+    EXPECT_EQ(said(*sandbox, files), of_twin);
+  }
+  EXPECT_EQ(said(*sandbox, "import decimal; print(made, decimal.Decimal('0.1') * 3)"),
+            "[0, 1, 2, 3] 0.3\n");
+  EXPECT_EQ(said(*twin, "print(made)"), "[]\n");
+}
+
 TEST_P(PythonStarts, HaveTheirOwnVariablesFilesAndChance) {
   const auto sandbox = make_with_image();
   SandboxOptions other;

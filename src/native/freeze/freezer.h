@@ -2,9 +2,10 @@
 // Freezer: what a library that a process has loaded writes an image of that process with
 // (native/thaw/image.h). The image goes on in another box as if freeze() had returned there.
 //
-// Private memory is written as far as the process has changed it, files of the box are named. What
-// cannot go along is an error: memory that is shared with other processes and is no file's.
-// Without a C library, and without data of its own: what it works on is memory that is not frozen.
+// Private memory is written as far as the process has changed it, files of the box and the base are
+// named. What cannot go along is an error: memory that is shared with other processes and is no
+// file's. Without a C library, and without data of its own: what it works on is memory that is not
+// frozen.
 #pragma once
 
 #include <linux/prctl.h>
@@ -216,12 +217,25 @@ class Freezer {
     const bool is_shared = mapping.access[3] == 's';
     const bool has_file = is("/");
     const bool has_name = has_file && can_be_opened(mapping);
+    const bool is_base = is_of_base(mapping);
     if (is_shared && !has_name) return -EOPNOTSUPP;
-    region.kind = is_shared ? Kind::shared_file : has_name ? Kind::file : Kind::anonymous;
+    region.kind = is_shared  ? Kind::shared_file
+                  : has_name ? Kind::file
+                  : is_base  ? Kind::base
+                             : Kind::anonymous;
     if (has_name && !add_name(mapping, region)) return -E2BIG;
     ++head_.regions;
     if (is_shared) return 0;
-    return has_file && !has_name ? take_whole(region) : take_changed(region);
+    return has_file && !has_name && !is_base ? take_whole(region) : take_changed(region);
+  }
+
+  static bool is_of_base(const Mapping& mapping) {
+    constexpr char path[] = "/memfd:";
+    constexpr std::size_t at = sizeof path - 1, name_size = sizeof base_name - 1;
+    return begins_with(mapping.path, mapping.path_size, path) &&
+           begins_with(mapping.path + at, mapping.path_size - at, base_name) &&
+           begins_with(mapping.path + at + name_size, mapping.path_size - at - name_size,
+                       " (deleted)");
   }
 
   // By its path, and it is the same file then as far as its path can tell.
@@ -269,8 +283,11 @@ class Freezer {
 
   // Of a file that is gone: all that can be read.
   long take_whole(const Region& region) {
+    const bool is_there = system_call(SYS_madvise, word_of(region.begin),
+                                      word_of(region.end - region.begin), populate_read) == 0;
     for (std::uint64_t page = region.begin; page < region.end; page += page_bytes) {
-      if (system_call(SYS_madvise, word_of(page), page_bytes, populate_read) < 0) continue;
+      if (!is_there && system_call(SYS_madvise, word_of(page), page_bytes, populate_read) < 0)
+        continue;
       if (!add_page(page)) return -E2BIG;
     }
     return 0;

@@ -3,12 +3,13 @@
 # and by which descriptors. It is the `-c` of the image's own python3, so it wants nothing but the
 # standard library, and imports what a turn needs when the first such turn comes.
 def _cloche_serve():
-    import os, struct, sys, traceback
+    import _signal, os, struct, sys, traceback
     del sys.modules['__main__'].__dict__['_cloche_serve']
     requests, answers, library_file, images, port, sources = 3, 4, 5, 6, 7, 8
     own = os.getpid()
     library = None
     session = None
+    written = None  # how it looked when its last image was written, if nothing was asked of it since
 
     def read(size):
         data = b''
@@ -23,10 +24,32 @@ def _cloche_serve():
         for fd in range(requests, sources + 1):
             os.set_inheritable(fd, False)
 
-    def freeze():
-        nonlocal library, own
+    def whole(name):
+        with open(name, 'rb', 0) as file:
+            return file.read()
+
+    def look():
+        """What its image depends on besides its memory; None: it may do something while it waits."""
+        try:
+            if len(os.listdir('/proc/self/task')) > 1:  # those of C code too
+                return None
+            caught = int(whole('/proc/self/status').split(b'SigCgt:')[1].split()[0], 16)
+            for number in range(1, 65):
+                if caught >> number - 1 & 1 and number not in (32, 33):  # those are the C library's own
+                    handler = _signal.getsignal(number)
+                    if handler is not _signal.default_int_handler and not handler.__module__.startswith('_cloche.'):
+                        return None
+            return os.getcwd(), [line for line in whole('/proc/self/maps').splitlines() if b'/' in line]
+        except Exception:
+            return None
+
+    def freeze(has_last_image):
+        nonlocal library, own, written
         if len(sys._current_frames()) > 1:
             return 1
+        if has_last_image and written and look() == written:
+            return 5
+        written = None
         try:
             import ctypes, warnings
             if not os.confstr('CS_GNU_LIBC_VERSION'):
@@ -44,6 +67,7 @@ def _cloche_serve():
             return 2
         write.restype = ctypes.c_long
         write.argtypes = (ctypes.c_int, ctypes.c_long)
+        now = look()
         folder = os.getcwd()
         mask = os.umask(0o22)
         os.umask(mask)
@@ -55,6 +79,8 @@ def _cloche_serve():
                 end = os.waitpid(child, 0)[1]
             except ChildProcessError:
                 return 0
+            if end == 0:
+                written = now
             return os.WEXITSTATUS(end) if os.WIFEXITED(end) else 4
         state = -1
         try:
@@ -116,11 +142,13 @@ def _cloche_serve():
         size, memory, what = struct.unpack('<QQc', read(17))
         payload = read(size)
         status = 4
+        if what != b'z':
+            written = None
         try:
             if what == b'p':
                 status = run(payload)
             elif what == b'z':
-                status = freeze()
+                status = freeze(payload)
             elif what == b'o':
                 status = open_session()
             else:

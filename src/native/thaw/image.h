@@ -6,6 +6,10 @@
 //
 // The head, then the regions, the pieces and the names, then from the next page on what the pieces
 // say, each at its place.
+//
+// A process that has gone on from an image named base_name has what it has not changed of that from
+// there: its own image says where, and is of use together with that alone. No image that is named
+// so says such a thing, so an image has one base at most.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +17,7 @@
 
 namespace cloche::freeze {
 
+inline constexpr char base_name[] = "cloche-start";  // of the file in memory
 inline constexpr std::uint64_t image_magic = 0x31'657a'6565'7266;
 inline constexpr std::uint64_t page_bytes = 4096;
 inline constexpr std::uint32_t most_regions = 16384;
@@ -75,6 +80,7 @@ enum class Kind : std::uint8_t {
   anonymous,    // what no piece says of it is empty
   file,         // of the box, copied when it is written
   shared_file,  // of the box, written through
+  base,         // of the base, copied when it is written
 };
 
 struct Region {

@@ -4,8 +4,8 @@
 // (a file that is gone, another kernel), it ends with a status that says at which step, and nobody
 // has seen anything.
 //
-// Descriptors are what it was given: this program is `program_fd`, the image `image_fd`, and both are
-// closed in the end. Without a C library, at an address where nobody else is.
+// Descriptors are what it was given: this program is `program_fd`, the image `image_fd`, its base, if
+// it has one, `base_fd`, and all are closed in the end. Without a C library, at an address where nobody else is.
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <sys/mman.h>
@@ -151,6 +151,9 @@ void map(const Region& region, Files& files) {
   int flags = MAP_FIXED, fd = -1;
   if (region.kind == Kind::anonymous) {
     flags |= MAP_PRIVATE | MAP_ANONYMOUS | (region.is_stack ? MAP_GROWSDOWN : 0);
+  } else if (region.kind == Kind::base) {
+    flags |= MAP_PRIVATE;
+    fd = base_fd;
   } else {
     flags |= region.kind == Kind::shared_file ? MAP_SHARED : MAP_PRIVATE;
     fd = files.open(region);
@@ -261,6 +264,7 @@ extern "C" [[noreturn]] void cloche_thaw_main() {
   (void)system_call(SYS_prctl, PR_SET_NAME, address_of(head.name));
   restore_signals(head);
   restore_thread(head);
+  system_call(SYS_close, base_fd);
   system_call(SYS_close, image_fd);
   system_call(SYS_close, program_fd);
   go_on(head);

@@ -6,6 +6,7 @@ namespace cloche::freeze {
 
 inline constexpr int program_fd = 9;
 inline constexpr int image_fd = 10;
+inline constexpr int base_fd = 11;  // where the image has a base
 
 // The exit status of a thaw that failed.
 enum class ThawStep : unsigned char {

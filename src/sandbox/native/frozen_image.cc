@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/write_fully.h"
 #include "native/thaw/image.h"
 #include "sandbox/native/sealed_file.h"
 
@@ -26,55 +27,60 @@ std::uint64_t number_at(const std::string& text, std::size_t at) {
 
 }  // namespace
 
-FrozenImage::~FrozenImage() {
-  if (content_ != nullptr) ::munmap(content_, size_);
-}
-
 Result<void> FrozenImage::begin() {
   if (number_at(head_, 0) != freeze::image_magic) return Errno::inval;
   size_ = number_at(head_, sizeof(std::uint64_t));
   if (size_ < sizeof(freeze::Head)) return Errno::inval;
   if (size_ > most_bytes_) return Errno::toobig;
-  file_.reset(::memfd_create("cloche", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  file_.reset(::memfd_create(name_, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file_ || ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0)
     return errno_from_host(errno);
-  void* const mapping = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
-  if (mapping == MAP_FAILED) return errno_from_host(errno);
-  content_ = static_cast<std::byte*>(mapping);
-  std::memcpy(content_, head_.data(), head_.size());
+  if (!write_fully(file_.get(), head_)) return errno_from_host(errno);
   taken_ = head_.size();
   return {};
 }
 
-std::size_t FrozenImage::room() const noexcept {
-  return content_ == nullptr ? head_bytes - head_.size() : size_ - taken_;
+bool FrozenImage::take_from(int pipe) {
+  if (problem_) return drop(pipe);
+  if (!file_) return take_head(pipe);
+  if (taken_ < size_) return take_content(pipe);
+  if (!drop(pipe)) return false;
+  problem_ = Errno::io;
+  return true;
 }
 
-bool FrozenImage::take_from(int pipe) {
-  std::array<std::byte, 4096> aside;
-  const bool is_over = problem_ || room() == 0;
-  std::byte* const to = content_ != nullptr && !is_over ? content_ + taken_ : aside.data();
-  const std::size_t most = is_over ? aside.size() : room();
-  const ssize_t got = ::read(pipe, to, std::min<std::size_t>(most, 1 << 20));
+bool FrozenImage::take_head(int pipe) {
+  std::array<char, head_bytes> bytes;
+  const ssize_t got = ::read(pipe, bytes.data(), head_bytes - head_.size());
   if (got <= 0) return got < 0 && errno == EINTR;
-  if (is_over) {
-    if (!problem_) problem_ = Errno::io;
-  } else if (content_ != nullptr) {
-    taken_ += static_cast<std::uint64_t>(got);
-  } else {
-    head_.append(reinterpret_cast<const char*>(aside.data()), static_cast<std::size_t>(got));
-    if (head_.size() == head_bytes) {
-      if (const Result<void> begun = begin(); !begun) problem_ = begun.error();
-    }
-  }
+  head_.append(bytes.data(), static_cast<std::size_t>(got));
+  if (head_.size() < head_bytes) return true;
+  if (const Result<void> begun = begin(); !begun) problem_ = begun.error();
   return true;
+}
+
+bool FrozenImage::take_content(int pipe) {
+  const std::size_t most = std::min<std::uint64_t>(size_ - taken_, 1 << 20);
+  const ssize_t got = ::splice(pipe, nullptr, file_.get(), nullptr, most, SPLICE_F_NONBLOCK);
+  if (got > 0) taken_ += static_cast<std::uint64_t>(got);
+  if (got >= 0) return got > 0;
+  if (errno == EAGAIN) return false;
+  if (errno != EINTR) problem_ = errno_from_host(errno);
+  return true;
+}
+
+bool FrozenImage::drop(int pipe) {
+  std::array<char, 4096> bytes;
+  ssize_t got = 0;
+  do {
+    got = ::read(pipe, bytes.data(), bytes.size());
+  } while (got < 0 && errno == EINTR);
+  return got > 0;
 }
 
 Result<UniqueFd> FrozenImage::finish() {
   if (problem_) return *problem_;
-  if (content_ == nullptr || taken_ != size_) return Errno::io;
-  ::munmap(content_, size_);
-  content_ = nullptr;
+  if (!file_ || taken_ != size_) return Errno::io;
   CLOCHE_TRY(seal(file_));
   return std::move(file_);
 }

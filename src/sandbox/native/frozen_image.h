@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FrozenImage: the image of a process that freezes itself (native/thaw/image.h), as it comes out of
 // a pipe. Nothing of it is looked at but how long it says it is; that is judged before memory is
-// taken. A guest writes it, and one who writes something else gets what it wrote.
+// taken, and the kernel copies the rest from the pipe into the file. A guest writes it, and one who
+// writes something else gets what it wrote.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,9 @@ namespace cloche::sandbox {
 
 class FrozenImage {
  public:
-  explicit FrozenImage(std::uint64_t most_bytes) noexcept : most_bytes_(most_bytes) {}
-  ~FrozenImage();
+  // `name`: of the file, as those see it that have it mapped.
+  explicit FrozenImage(std::uint64_t most_bytes, const char* name = "cloche") noexcept
+      : most_bytes_(most_bytes), name_(name) {}
   FrozenImage(const FrozenImage&) = delete;
   FrozenImage& operator=(const FrozenImage&) = delete;
 
@@ -28,13 +30,15 @@ class FrozenImage {
   Result<UniqueFd> finish();
 
  private:
+  bool take_head(int pipe);
+  bool take_content(int pipe);
+  static bool drop(int pipe);
   Result<void> begin();
-  std::size_t room() const noexcept;
 
   const std::uint64_t most_bytes_;
+  const char* const name_;
   std::string head_;  // until its size is known
   UniqueFd file_;
-  std::byte* content_ = nullptr;
   std::uint64_t size_ = 0;
   std::uint64_t taken_ = 0;
   std::optional<Errno> problem_;

@@ -360,9 +360,9 @@ const PythonPrograms& NativeBackend::python_programs() const noexcept {
 
 PythonStarts& NativeBackend::python_starts() noexcept { return parts_.python_starts(); }
 
-UniqueFd NativeBackend::freeze_new_python() {
+SharedFile NativeBackend::freeze_new_python() {
   const Result<std::unique_ptr<NativeInterpreter>> made = NativeInterpreter::start(*this, {});
-  return made ? (*made)->freeze().image : UniqueFd();
+  return made ? (*made)->freeze(NativeInterpreter::ImageUse::start).image.file : nullptr;
 }
 
 kernel::TimerThread& NativeBackend::timers() noexcept { return parts_.timers(); }

@@ -86,8 +86,8 @@ class NativeBackend final : public Backend {
   PythonStarts& python_starts() noexcept;
   const images::Image& image() const noexcept { return *image_; }
   const Identity& identity() const noexcept { return who_; }
-  // Of a sandbox that was made for that; none: it cannot be.
-  UniqueFd freeze_new_python();
+  // Of a sandbox that was made for that; null: it cannot be.
+  SharedFile freeze_new_python();
   kernel::TimerThread& timers() noexcept;
   // A stream of what is written inside, as its owner may see it: without secrets.
   CleanOutput clean_output(

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <utility>
 
+#include "native/thaw/image.h"
 #include "native/thaw/thaw_wire.h"
 #include "sandbox/native/freeze_programs.h"
 #include "sandbox/native/frozen_image.h"
@@ -27,8 +28,18 @@ using Clock = std::chrono::steady_clock;
 // For an image, which is written at once.
 constexpr std::chrono::milliseconds freeze_patience{10'000};
 
+// What goes along with the order to freeze, where the last image is still here.
+constexpr std::string_view has_last_image = "k";
+
 // As driver.py says them.
-enum class FreezeAnswer : std::uint8_t { done, has_threads, has_no_means, shares_memory, failed };
+enum class FreezeAnswer : std::uint8_t {
+  done,
+  has_threads,
+  has_no_means,
+  shares_memory,
+  failed,
+  is_as_before,
+};
 
 struct Ends {
   UniqueFd ours;
@@ -51,6 +62,20 @@ Result<Ends> make_output() {
   return made;
 }
 
+// While an image goes through it, a pipe holds more, so that who writes and who reads take turns
+// less often. Where this user's pipes have all that they may, it stays as it is.
+class LargePipe {
+ public:
+  explicit LargePipe(int pipe) : pipe_(pipe) { (void)::fcntl(pipe_, F_SETPIPE_SZ, large_bytes); }
+  ~LargePipe() { (void)::fcntl(pipe_, F_SETPIPE_SZ, usual_bytes); }
+  LargePipe(const LargePipe&) = delete;
+  LargePipe& operator=(const LargePipe&) = delete;
+
+ private:
+  static constexpr int large_bytes = 256 << 10, usual_bytes = 64 << 10;
+  const int pipe_;
+};
+
 void append_number(std::string& text, std::uint64_t number) {
   for (std::size_t i = 0; i < sizeof number; ++i)
     text.push_back(static_cast<char>(number >> (8 * i)));
@@ -68,8 +93,11 @@ std::string NativeInterpreter::request(char what, std::string_view payload,
   return text;
 }
 
+NativeInterpreter::NativeInterpreter(NativeBackend& sandbox)
+    : sandbox_(sandbox), kept_(sandbox.timers()) {}
+
 Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::start(NativeBackend& sandbox,
-                                                                    UniqueFd image) {
+                                                                    Image image) {
   std::unique_ptr<NativeInterpreter> made(new NativeInterpreter(sandbox));
   CLOCHE_ASSIGN(Ends out, make_output());
   CLOCHE_ASSIGN(Ends err, make_output());
@@ -83,7 +111,7 @@ Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::start(NativeBacken
   const PythonPrograms& python = sandbox.python_programs();
   RunOptions command;
   command.argv = {"python3", "-c", std::string(python.driver())};
-  if (image) command.argv = {fmt::format("/proc/self/fd/{}", freeze::program_fd)};
+  if (image.file) command.argv = {fmt::format("/proc/self/fd/{}", freeze::program_fd)};
   native::CommandSpec spec = sandbox.spec_of(command);
   spec.tells_start = true;
   spec.files = {nothing.get(),
@@ -95,7 +123,8 @@ Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::start(NativeBacken
                 images.theirs.get(),
                 port.theirs.get(),
                 python.modules() >= 0 ? python.modules() : nothing.get()};
-  if (image) spec.files.insert(spec.files.end(), {programs.thaw(), image.get()});
+  if (image.file) spec.files.insert(spec.files.end(), {programs.thaw(), image.file->get()});
+  if (image.file && image.base) spec.files.push_back(image.base->get());
   CLOCHE_ASSIGN(made->command_, sandbox.box().start(spec));
   made->out_ = std::move(out.ours);
   made->err_ = std::move(err.ours);
@@ -103,15 +132,19 @@ Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::start(NativeBacken
   made->answers_ = std::move(answers.ours);
   made->images_ = std::move(images.ours);
   made->port_ = std::move(port.ours);
-  made->is_thawing_ = static_cast<bool>(image);
+  made->is_thawing_ = image.file != nullptr;
+  made->base_ = std::move(image.base);
   return made;
 }
 
 Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::begin(NativeBackend& sandbox) {
   PythonStarts& starts = sandbox.python_starts();
-  if (UniqueFd image = starts.find(sandbox)) {
-    Result<std::unique_ptr<NativeInterpreter>> made = start(sandbox, std::move(image));
-    if (made && (*made)->is_alive()) return made;
+  if (SharedFile image = starts.find(sandbox)) {
+    Result<std::unique_ptr<NativeInterpreter>> made = start(sandbox, {image, {}});
+    if (made && (*made)->is_alive()) {
+      (*made)->base_ = std::move(image);
+      return made;
+    }
     starts.give_up(sandbox);
   }
   return start(sandbox, {});
@@ -156,7 +189,7 @@ bool NativeInterpreter::is_alive() {
   }
 }
 
-NativeInterpreter::Frozen NativeInterpreter::freeze() {
+NativeInterpreter::Frozen NativeInterpreter::freeze(ImageUse use) {
   if (!sandbox_.freeze_programs().exist()) {
     return {{},
             sandbox_.options().isolation == Isolation::gvisor
@@ -164,19 +197,23 @@ NativeInterpreter::Frozen NativeInterpreter::freeze() {
                 : "on this kind of machine an interpreter cannot be frozen"};
   }
   if (sandbox_.is_paused()) return {{}, "the sandbox was paused when it was forked"};
-  const std::string order = request(static_cast<char>(NativeRequest::freeze), {});
+  SharedFile kept = kept_.get();
+  const LargePipe large(images_.get());
+  const std::string order =
+      request(static_cast<char>(NativeRequest::freeze), kept ? has_last_image : "");
   if (::send(requests_.get(), order.data(), order.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
       static_cast<ssize_t>(order.size())) {
     command_->kill();
     has_ended_ = true;
     return {{}, "it ended before it was frozen"};
   }
-  return take_image();
+  return take_image(use, std::move(kept));
 }
 
-NativeInterpreter::Frozen NativeInterpreter::take_image() {
+NativeInterpreter::Frozen NativeInterpreter::take_image(ImageUse use, SharedFile kept) {
   const std::uint64_t limit = sandbox_.options().memory_limit_bytes;
-  FrozenImage image(limit == 0 ? ~std::uint64_t{0} >> 1 : limit);
+  FrozenImage image(limit == 0 ? ~std::uint64_t{0} >> 1 : limit,
+                    use == ImageUse::start ? freeze::base_name : "cloche");
   bool is_over = false;
   std::optional<unsigned char> answer;
   const auto end = Clock::now() + freeze_patience;
@@ -208,9 +245,15 @@ NativeInterpreter::Frozen NativeInterpreter::take_image() {
   }
   while (Clock::now() < end && image.take_from(images_.get())) continue;
   Result<UniqueFd> file = image.finish();
-  switch (static_cast<FreezeAnswer>(*answer)) {
+  const auto said = static_cast<FreezeAnswer>(*answer);
+  if (said != FreezeAnswer::is_as_before) kept_.forget();
+  switch (said) {
     case FreezeAnswer::done:
-      if (file) return {*std::move(file), {}};
+      if (file) {
+        auto made = std::make_shared<const UniqueFd>(*std::move(file));
+        kept_.keep(made);
+        return {{std::move(made), base_}, {}};
+      }
       return {{},
               file.error() == Errno::toobig ? "its image was larger than the sandbox's memory"
                                             : "its image was not whole"};
@@ -218,6 +261,10 @@ NativeInterpreter::Frozen NativeInterpreter::take_image() {
     case FreezeAnswer::has_no_means: return {{}, "it has no ctypes, or its C library is not glibc"};
     case FreezeAnswer::shares_memory:
       return {{}, "it shared memory with other processes, or its addresses were taken"};
+    case FreezeAnswer::is_as_before:
+      if (!kept) break;
+      kept_.keep(kept);
+      return {{std::move(kept), base_}, {}};
     case FreezeAnswer::failed: break;
   }
   return {{}, "it could not be frozen"};

@@ -24,6 +24,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "native/host/box.h"
+#include "sandbox/native/kept_image.h"
 
 namespace cloche::sandbox {
 
@@ -35,16 +36,23 @@ class NativeInterpreter {
  public:
   static constexpr std::size_t packet_bytes = 64 << 10;
 
+  // What an interpreter goes on from.
+  struct Image {
+    SharedFile file;  // null: it begins
+    SharedFile base;  // what the image names; null: nothing
+  };
+
   // An interpreter on its way into a fork.
   struct Frozen {
-    UniqueFd image;      // none: there is no interpreter, or it begins anew
+    Image image;         // none: there is no interpreter, or it begins anew
     std::string reason;  // why it begins anew
   };
 
+  enum class ImageUse : std::uint8_t { fork, start };
+
   // One that begins, or goes on from where another one of the same start was (PythonStarts).
   static Result<std::unique_ptr<NativeInterpreter>> begin(NativeBackend& sandbox);
-  // `image`: what it goes on from; none: it begins.
-  static Result<std::unique_ptr<NativeInterpreter>> start(NativeBackend& sandbox, UniqueFd image);
+  static Result<std::unique_ptr<NativeInterpreter>> start(NativeBackend& sandbox, Image image);
   NativeInterpreter(const NativeInterpreter&) = delete;
   NativeInterpreter& operator=(const NativeInterpreter&) = delete;
 
@@ -52,8 +60,11 @@ class NativeInterpreter {
   bool is_alive();
   // Between two requests.
   bool has_ended();
-  // It goes on here, too; unless it has ended of that: has_ended() then.
-  Frozen freeze();
+  // It goes on here, too; unless it has ended of that: has_ended() then. Where it has done nothing
+  // since, what it wrote for the fork before is the image of this one.
+  Frozen freeze(ImageUse use = ImageUse::fork);
+  // It is asked something else.
+  void begin_turn() { kept_.forget(); }
 
   native::Command& command() noexcept { return *command_; }
   UniqueFd& out() noexcept { return out_; }
@@ -68,12 +79,14 @@ class NativeInterpreter {
   static std::string request(char what, std::string_view payload, std::uint64_t memory_bytes = 0);
 
  private:
-  explicit NativeInterpreter(NativeBackend& sandbox) : sandbox_(sandbox) {}
-  Frozen take_image();
+  explicit NativeInterpreter(NativeBackend& sandbox);
+  Frozen take_image(ImageUse use, SharedFile kept);
 
   NativeBackend& sandbox_;
   std::unique_ptr<native::Command> command_;
   UniqueFd out_, err_, requests_, answers_, images_, port_;
+  SharedFile base_;  // what it has begun as, and its images name
+  KeptImage kept_;
   bool is_thawing_ = false;  // it has not said yet that it lives
   bool has_ended_ = false;
 };

@@ -111,7 +111,7 @@ NativeInterpreter::Frozen NativePython::freeze() {
 void NativePython::go_on_as(NativeInterpreter::Frozen frozen) {
   const MutexLock lock(mutex_);
   begins_anew_ = std::move(frozen.reason);
-  if (!frozen.image) return;
+  if (!frozen.image.file) return;
   Result<std::unique_ptr<NativeInterpreter>> started =
       NativeInterpreter::start(sandbox_, std::move(frozen.image));
   if (started) {

@@ -239,7 +239,7 @@ Result<std::unique_ptr<SessionInterpreter>> NativeSession::fork(Backend& twin) {
 
 void NativeSession::go_on_as(NativeInterpreter::Frozen frozen) {
   begins_anew_ = std::move(frozen.reason);
-  if (!frozen.image) return;
+  if (!frozen.image.file) return;
   Result<std::unique_ptr<NativeInterpreter>> started =
       NativeInterpreter::start(sandbox_, std::move(frozen.image));
   if (!started) {

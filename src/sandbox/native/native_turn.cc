@@ -41,6 +41,7 @@ NativeTurn::NativeTurn(native::Box& box, NativeInterpreter& interpreter, Mailbox
       input_(std::move(plan_.request)) {}
 
 NativeTurn::End NativeTurn::perform() {
+  interpreter_.begin_turn();
   if (plan_.cpu.count() > 0) cpu_at_start_ = cpu_time();
   while (!end_.answer && !over_) {
     look();

@@ -65,10 +65,10 @@ PythonStarts::Starts::iterator PythonStarts::find(const Key& key) {
   return std::ranges::find_if(starts_, [&](const Start& start) { return start.key == key; });
 }
 
-UniqueFd PythonStarts::find(NativeBackend& sandbox) {
+SharedFile PythonStarts::find(NativeBackend& sandbox) {
   const std::optional<Key> key = key_of(sandbox);
   if (!key) return {};
-  UniqueFd image;
+  SharedFile image;
   {
     const MutexLock lock(mutex_);
     const auto found = find(*key);
@@ -87,7 +87,7 @@ UniqueFd PythonStarts::find(NativeBackend& sandbox) {
     starts_.splice(starts_.begin(), starts_, found);
     found->is_wanted_again = true;
     begin();
-    if (found->image) image.reset(::fcntl(found->image.get(), F_DUPFD_CLOEXEC, 0));
+    image = found->image;
     if (image && ++found->uses == most_uses) found->image.reset();
   }
   changed_.notify_all();
@@ -149,7 +149,7 @@ void PythonStarts::work() {
       key = start->key;
       options = start->options;
     }
-    UniqueFd image = make(options, key);
+    SharedFile image = make(options, key);
     const MutexLock lock(mutex_);
     const auto found = find(key);
     if (found == starts_.end()) continue;
@@ -160,7 +160,7 @@ void PythonStarts::work() {
   }
 }
 
-UniqueFd PythonStarts::make(const SandboxOptions& options, const Key& key) {
+SharedFile PythonStarts::make(const SandboxOptions& options, const Key& key) {
   try {
     NativeBackend mother(parts_, options);
     const std::optional<Key> own = key_of(mother);

@@ -20,6 +20,7 @@
 #include "base/mutex.h"
 #include "base/unique_fd.h"
 #include "cloche/sandbox.h"
+#include "sandbox/native/kept_image.h"
 
 namespace cloche::sandbox {
 
@@ -38,8 +39,8 @@ class PythonStarts {
   PythonStarts(const PythonStarts&) = delete;
   PythonStarts& operator=(const PythonStarts&) = delete;
 
-  // For the first interpreter of this sandbox; none: it begins by itself.
-  UniqueFd find(NativeBackend& sandbox);
+  // For the first interpreter of this sandbox; null: it begins by itself.
+  SharedFile find(NativeBackend& sandbox);
   // What find() gave did not live: after some of those that start has no images any more.
   void give_up(NativeBackend& sandbox);
   // No more are made.
@@ -57,7 +58,7 @@ class PythonStarts {
     Key key;
     UniqueFd system;  // the image's folder, so that its number is no other's
     SandboxOptions options;
-    UniqueFd image;  // none: not yet, or never
+    SharedFile image;  // null: not yet, or never
     std::uint64_t uses = 0;
     int failures = 0;
     bool is_wanted_again = false;
@@ -70,7 +71,7 @@ class PythonStarts {
   Start* next_to_make() REQUIRES(mutex_);
   void begin() REQUIRES(mutex_);
   void work();
-  UniqueFd make(const SandboxOptions& options, const Key& key);
+  SharedFile make(const SandboxOptions& options, const Key& key);
 
   NativeParts& parts_;
   Mutex mutex_;
