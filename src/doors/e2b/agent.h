@@ -39,6 +39,7 @@ struct Call {
   std::shared_ptr<http::Exchange> exchange;
 };
 
+// Answers what the agent of that sandbox is asked.
 void ask_agent(const BoxPtr& box, session::Session::Use use, http::Request request,
                const std::shared_ptr<http::Exchange>& exchange);
 
