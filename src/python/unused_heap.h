@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What of an interpreter's memory its allocator holds for later: whole pages in which nothing is.
 //
-// The interpreter's C library allocates by Doug Lea's malloc 2.8.6. Where its state lies is exported
-// by the guest's build (userland/python/heap_patch.py). Guests can write to it: what it says is
-// bounded here, and what is done with it must harm nobody but that guest.
+// The interpreter's C library allocates by Doug Lea's malloc 2.8.6. Where its state lies is
+// exported by the guest's build (userland/python/heap_patch.py). Guests can write to it: what it
+// says is bounded here, and what is done with it must harm nobody but that guest.
 #pragma once
 
 #include <vector>

@@ -69,8 +69,8 @@ class ShellProcess {
   // Nothing has to be compiled first.
   static bool starts_at_once(kernel::Kernel& kernel) EXCLUDES(kernel::kernel_lock);
   // Null: a new shell, without variables, in `home`; so is one that begins with a shell that has
-  // just started, in a place like this one. Errors are those of Kernel::spawn; EINTR too when it was
-  // to stop while bash was compiled, which is no turn's time.
+  // just started, in a place like this one. Errors are those of Kernel::spawn; EINTR too when it
+  // was to stop while bash was compiled, which is no turn's time.
   static Result<std::unique_ptr<ShellProcess>> start(kernel::Kernel& kernel,
                                                      const std::string& home,
                                                      std::shared_ptr<const RestingShell> from,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// StartedShells: shells of this engine that have started and run nothing, so that the first shell of
-// a sandbox begins with one of them: nothing of bash's own start is done again, and what all shells
-// have alike is one memory.
+// StartedShells: shells of this engine that have started and run nothing, so that the first shell
+// of a sandbox begins with one of them: nothing of bash's own start is done again, and what all
+// shells have alike is one memory.
 //
 // Each is made in a sandbox of its own in which nobody else runs, so that nobody's doing is in it.
 // It serves a sandbox in which a start would have seen the same. Thread-safe.
