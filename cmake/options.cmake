@@ -96,7 +96,10 @@ target_link_options(cloche_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
 # and clang warn of it all the same.
 add_library(cloche_program_flags INTERFACE)
 target_compile_options(cloche_program_flags INTERFACE -Wno-missing-field-initializers)
-if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  target_compile_options(cloche_program_flags INTERFACE -Wno-missing-designated-field-initializers)
-endif()
 target_link_libraries(cloche_program_flags INTERFACE cloche_flags)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  # Of clang the last word counts: this comes behind the flags that ask for it.
+  add_library(cloche_designated INTERFACE)
+  target_compile_options(cloche_designated INTERFACE -Wno-missing-designated-field-initializers)
+  target_link_libraries(cloche_program_flags INTERFACE cloche_designated)
+endif()

@@ -167,7 +167,7 @@ void PythonSession::Shared::perform(kernel::Task& task, Request what, const std:
       outcome.result = wasm::Value::i32(asked_to_exit + outcome.result.as_i32());
     return;
   }
-  auto taken = wasm::MemoryImage::capture(task.instance());
+  auto taken = wasm::MemoryImage::capture(task.instance(), unused_heap);
   if (taken) {
     captured = *std::move(taken);
   } else {

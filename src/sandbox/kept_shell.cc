@@ -133,10 +133,10 @@ Result<void> KeptShell::ensure_process(const std::stop_token& stop) {
   if (process_) resting_ = process_->resting();
   process_.reset();
   if (!resting_) applied_.clear();
-  CLOCHE_ASSIGN(process_,
-                ShellProcess::start(
-                    state_.kernel(), state_.home(),
-                    resting_ ? resting_ : state_.engine().started_shells().find(state_), stop));
+  CLOCHE_TRY(ShellProcess::make_ready(state_.kernel(), stop));
+  CLOCHE_ASSIGN(process_, ShellProcess::start(
+                              state_.kernel(), state_.home(),
+                              resting_ ? resting_ : state_.engine().started_shells().find(state_)));
   resting_.reset();
   if (!text_) return {};
   if (!read_text()) {

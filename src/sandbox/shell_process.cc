@@ -45,6 +45,12 @@ Result<kernel::ProgramTag> find_bash(kernel::Kernel& kernel) {
   return tag;
 }
 
+Result<std::shared_ptr<const kernel::Program>> load_bash(kernel::Kernel& kernel,
+                                                         const std::stop_token& stop) {
+  CLOCHE_ASSIGN(const kernel::ProgramTag tag, find_bash(kernel));
+  return kernel::load_for_host(kernel, tag, [&stop] { return stop.stop_requested(); });
+}
+
 wasm::Outcome take_turn(wasm::Instance& instance, std::string_view frame) {
   const auto size = static_cast<std::uint32_t>(frame.size());
   wasm::Outcome outcome = instance.call("cloche_shell_buffer", {wasm::Value::i32(size)});
@@ -173,9 +179,9 @@ std::shared_ptr<RestingShell> ShellProcess::Shared::without_memory(kernel::Task&
 void ShellProcess::Shared::copy(kernel::Task& task) {
   const std::shared_ptr<RestingShell> next = without_memory(task);
   next->version = next_version();
-  auto memory = [&]() REQUIRES(kernel::kernel_lock) {
+  auto memory = [&, unused = task.process().memory.unused()]() REQUIRES(kernel::kernel_lock) {
     const kernel::KernelUnlocked unlocked(task.kernel().mutex());
-    return wasm::MemoryImage::capture(task.instance());
+    return wasm::MemoryImage::capture(task.instance(), [&](wasm::Instance&) { return unused; });
   }();
   // Without memory for it the one before stays.
   if (memory) {
@@ -207,18 +213,14 @@ void ShellProcess::Shared::pack(kernel::Task& task) noexcept try {
   return;
 }
 
-bool ShellProcess::starts_at_once(kernel::Kernel& kernel) {
-  const Result<kernel::ProgramTag> tag = find_bash(kernel);
-  return tag && kernel.services().programs.known(*tag).program != nullptr;
+Result<void> ShellProcess::make_ready(kernel::Kernel& kernel, const std::stop_token& stop) {
+  CLOCHE_TRY(load_bash(kernel, stop));
+  return {};
 }
 
-Result<std::unique_ptr<ShellProcess>> ShellProcess::start(kernel::Kernel& kernel,
-                                                          const std::string& home,
-                                                          std::shared_ptr<const RestingShell> from,
-                                                          const std::stop_token& stop) {
-  CLOCHE_ASSIGN(const kernel::ProgramTag tag, find_bash(kernel));
-  CLOCHE_ASSIGN(const std::shared_ptr<const kernel::Program> bash,
-                kernel::load_for_host(kernel, tag, [&stop] { return stop.stop_requested(); }));
+Result<std::unique_ptr<ShellProcess>> ShellProcess::start(
+    kernel::Kernel& kernel, const std::string& home, std::shared_ptr<const RestingShell> from) {
+  CLOCHE_ASSIGN(const std::shared_ptr<const kernel::Program> bash, load_bash(kernel, {}));
   // A bash of the user's own, mounted over ours, cannot be kept.
   if (!bash->module->module().info().has_export("cloche_shell_turn")) return Errno::noexec;
   auto shared = std::make_shared<Shared>(from, home);

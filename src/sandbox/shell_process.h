@@ -66,15 +66,15 @@ struct ShellTurnResult {
 
 class ShellProcess {
  public:
-  // Nothing has to be compiled first.
-  static bool starts_at_once(kernel::Kernel& kernel) EXCLUDES(kernel::kernel_lock);
+  // Where bash has to be compiled waits for that, which is no turn's time: EINTR when it was to stop
+  // meanwhile. ENOENT, ENOEXEC: there is no such bash.
+  static Result<void> make_ready(kernel::Kernel& kernel, const std::stop_token& stop)
+      EXCLUDES(kernel::kernel_lock);
   // Null: a new shell, without variables, in `home`; so is one that begins with a shell that has
-  // just started, in a place like this one. Errors are those of Kernel::spawn; EINTR too when it
-  // was to stop while bash was compiled, which is no turn's time.
+  // just started, in a place like this one. Errors are those of Kernel::spawn.
   static Result<std::unique_ptr<ShellProcess>> start(kernel::Kernel& kernel,
                                                      const std::string& home,
-                                                     std::shared_ptr<const RestingShell> from,
-                                                     const std::stop_token& stop = {})
+                                                     std::shared_ptr<const RestingShell> from)
       EXCLUDES(kernel::kernel_lock);
   // Kills the process and waits for its end.
   ~ShellProcess();

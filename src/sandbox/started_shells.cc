@@ -67,8 +67,6 @@ StartedShells::StartedShells(EngineState& engine) : engine_(engine) {}
 StartedShells::~StartedShells() = default;
 
 std::shared_ptr<const RestingShell> StartedShells::find(SandboxState& sandbox) {
-  // Who waits for a compiler must be able to leave.
-  if (!ShellProcess::starts_at_once(sandbox.kernel())) return nullptr;
   const MutexLock lock(mutex_);
   auto kind = std::ranges::find_if(
       kinds_, [&](const Kind& one) { return are_alike(one.options, sandbox.options()); });

@@ -26,8 +26,8 @@ class StartedShells {
   StartedShells(const StartedShells&) = delete;
   StartedShells& operator=(const StartedShells&) = delete;
 
-  // Made at the first call for sandboxes like this one. Null: this shell has to start by itself; so
-  // does one for which bash has to be compiled.
+  // Made at the first call for sandboxes like this one; bash is compiled by then. Null: this shell
+  // has to start by itself.
   std::shared_ptr<const RestingShell> find(SandboxState& sandbox)
       EXCLUDES(kernel::kernel_lock, mutex_);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "wasm/image_memory.h"
 #include "wasm/memory_image.h"
@@ -74,6 +75,7 @@ struct MemoryImage::Builder {
   std::uint64_t size;         // of memory
   std::uint64_t private_end;  // the part below the growth file
   std::shared_ptr<MemoryImage> image;
+  std::vector<PageRun> unused;     // pages that may hold anything in it
   std::vector<PageRun> copied;     // what goes into the image's own file
   std::vector<Part> own_parts;     // parts of that file
   std::vector<Part> frozen_parts;  // of files that the instance has shared
@@ -81,13 +83,14 @@ struct MemoryImage::Builder {
   std::size_t rewritten_parts = 0;
   bool rewrite_patches = false;  // the instance does not have them as private pages
 
-  explicit Builder(Instance& of)
+  Builder(Instance& of, std::vector<PageRun> unused_pages)
       : instance(of),
         map(of.memory_map()),
         base(of.mapped_memory().base()),
         size(of.mapped_memory().size()),
         private_end(map.growth ? map.growth_start : size),
-        image(new MemoryImage) {
+        image(new MemoryImage),
+        unused(std::move(unused_pages)) {
     image->module_digest_ = of.module().info().digest;
     image->memory_bytes_ = size;
     image->globals_ = read_globals(of);
@@ -165,6 +168,7 @@ struct MemoryImage::Builder {
       for (const PageRun& run : find_private_pages(base + part.start, part.length))
         copied.push_back({part.start + run.start, run.length});
     }
+    copied = pages_without(copied, unused);
   }
 
   // `again`: what guests have written before these did.
@@ -217,6 +221,7 @@ struct MemoryImage::Builder {
     auto& inherited = image->segments_;
     std::vector<PageRun> written = copied;
     written.insert(written.end(), shared.begin(), shared.end());
+    written.insert(written.end(), unused.begin(), unused.end());
     written = join_runs(std::move(written));
     std::vector<PageRun> left;
     for (std::size_t i = 1; i < inherited.size();) {
@@ -281,13 +286,20 @@ struct MemoryImage::Builder {
   }
 };
 
-Result<std::shared_ptr<const MemoryImage>> MemoryImage::capture(Instance& instance) {
+Result<std::shared_ptr<const MemoryImage>> MemoryImage::capture(Instance& instance,
+                                                                const Unused& unused) {
   // Captured already, and not used since.
   if (const MemoryMap& map = instance.memory_map();
       map.unfinished && !map.packed && map.base->globals_ == read_globals(instance))
     return map.base;
   finish_mapping(instance, Before::anyone_looks);
-  Builder builder(instance);
+  std::vector<PageRun> unused_pages;
+  try {
+    if (unused) unused_pages = unused(instance);
+  } catch (const std::bad_alloc&) {
+    return Errno::nomem;
+  }
+  Builder builder(instance, std::move(unused_pages));
   if (builder.base == nullptr) return Errno::noexec;
   if (builder.map.lost) return Errno::nomem;
   builder.take_growth();

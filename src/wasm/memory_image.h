@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,7 +44,11 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
 
   // Snapshots `instance`, which goes on as before. Between calls a part of the work is put off
   // until the instance is used again; one that was not used since its last image gives that image.
-  static Result<std::shared_ptr<const MemoryImage>> capture(Instance& instance);
+  // `unused` says in which pages nobody wants to know what there is (sorted, disjoint): they are
+  // not copied, and hold anything in the image; where it throws std::bad_alloc, ENOMEM.
+  using Unused = std::function<std::vector<PageRun>(Instance& instance)>;
+  static Result<std::shared_ptr<const MemoryImage>> capture(Instance& instance,
+                                                            const Unused& unused = {});
 
   // Makes a fresh instance (nothing called yet) of the same program a copy of what was captured. On
   // failure destroy it.

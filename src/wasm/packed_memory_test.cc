@@ -60,6 +60,15 @@ class PackedMemoryTest : public LivesTest {
     return true;
   }
 
+  std::vector<PageRun> some_runs(std::uint64_t size) {
+    std::vector<PageRun> runs;
+    for (std::uint64_t at = below(8) * page; at < size;) {
+      runs.push_back({at, std::min((below(40) + 1) * page, size - at)});
+      at = runs.back().end() + (below(40) + 1) * page;
+    }
+    return runs;
+  }
+
   static std::uint64_t private_bytes(Instance& guest) {
     const GuestMemory memory = guest.mapped_memory();
     return bytes_of(find_private_pages(memory.base(), memory.size()));
@@ -166,30 +175,59 @@ TEST_F(PackedMemoryTest, WhatIsUnusedGoesAndNothingElse) {
     std::shared_ptr<const MemoryImage> image;
     if (below(3) != 0) image = image_of_some();
     const auto guest = life(image, image != nullptr && below(2) == 0);
-    for (int step = 0; step < 6; ++step) {
+    for (int step = 0; step < 8; ++step) {
       if (below(3) == 0) (void)guest->grow(below(8) + 1);
-      if (below(3) == 0) (void)captured(*guest);
       write_some(*guest);
       std::string content = content_of(*guest);
-      std::vector<PageRun> unused;
-      for (std::uint64_t at = below(8) * page; at < content.size();) {
-        const std::uint64_t length =
-            std::min<std::uint64_t>((below(40) + 1) * page, content.size() - at);
-        unused.push_back({at, length});
-        at += length + (below(40) + 1) * page;
+      const std::vector<PageRun> unused = some_runs(content.size());
+      std::string other = content;
+      switch (below(4)) {
+        case 0: {
+          const auto fork = MemoryImage::capture(*guest, [&](Instance&) { return unused; });
+          ASSERT_TRUE(fork.ok());
+          other = content_of(*life(*fork));
+          break;
+        }
+        case 1: {
+          give_back_unused(*guest, unused);
+          const auto packed = pack_as_image(*guest, unused);
+          if (packed) other = content_of(*life_of(packed));
+          break;
+        }
+        case 2: give_back_unused(*guest, unused); break;
+        default: (void)captured(*guest);
       }
-      std::shared_ptr<const PackedImage> packed;
-      give_back_unused(*guest, unused);
-      if (below(2) == 0) packed = pack_as_image(*guest, unused);
       std::string after = content_of(*guest);
-      std::string other = packed ? content_of(*life_of(packed)) : after;
       for (const PageRun& run : unused) {
         for (std::string* each : {&content, &after, &other})
           std::fill_n(each->begin() + static_cast<std::ptrdiff_t>(run.start), run.length, '\0');
       }
-      ASSERT_TRUE(after == content && other == content);
+      ASSERT_TRUE(after == content && other == content) << step;
+      // Who uses it again writes it first.
+      const std::span<std::byte> memory = memory_of(*guest);
+      for (const PageRun& run : unused)
+        std::ranges::fill(memory.subspan(run.start, run.length), byte());
     }
   }
+}
+
+TEST_F(PackedMemoryTest, AnImageHasNoneOfWhatIsUnused) {
+  const auto guest = life(image_of_some());
+  const std::uint64_t start = guest->memory().size();
+  ASSERT_TRUE(guest->grow((8U << 20) / wasm_page).ok());
+  const std::span<std::byte> memory = memory_of(*guest);
+  for (std::uint64_t at = start; at < memory.size(); at += page) memory[at] = std::byte{1};
+  const auto unused = [&](Instance&) { return std::vector<PageRun>{{start, 7U << 20}}; };
+  const auto before = MemoryImage::capture(*guest);
+  ASSERT_TRUE(before.ok());
+  EXPECT_GE((*before)->own_bytes(), 8U << 20);
+  memory_of(*guest)[8192] = std::byte{9};
+  const auto image = MemoryImage::capture(*guest, unused);
+  ASSERT_TRUE(image.ok());
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 1; i < (*image)->segments().size(); ++i)
+    bytes += (*image)->segments()[i].length;
+  EXPECT_LT(bytes, 2U << 20) << "nor of what an image before has there";
 }
 
 TEST_F(PackedMemoryTest, WhatIsUnusedAmongWhatGrewIsTheHostsAgain) {
