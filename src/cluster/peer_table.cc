@@ -123,8 +123,8 @@ std::vector<Peer> PeerTable::all() const {
   const MutexLock lock(mutex_);
   for (const auto& [key, peer] : peers_) {
     all.push_back(peer);
-    all.back().has_keys =
-        std::ranges::any_of(peer.report.keys, [&](CellKey held) { return homes_.at(held) == key; });
+    all.back().has_keys = std::ranges::any_of(
+        peer.report.keys, [&](CellKey held) REQUIRES(mutex_) { return homes_.at(held) == key; });
   }
   return all;
 }
