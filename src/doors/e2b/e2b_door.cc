@@ -89,7 +89,7 @@ http::Admission E2bDoor::admit(const http::Request& head) {
   auto found = box_of(target, head);
   if (auto* refusal = std::get_if<http::Response>(&found)) return {0, std::move(*refusal)};
   const BoxPtr box = std::get<BoxPtr>(std::move(found));
-  if (auto fault = access_fault(target, *box, head)) return {0, *std::move(fault)};
+  if (auto fault = access_fault(target, *box, head)) return {0, std::move(fault)};
   if (target.port != agent_port && target.port != code_port) {
     return {.body_limit_bytes = UINT64_MAX,
             .owner = box->owner,

@@ -98,6 +98,7 @@ void MemoryMap::release(std::uint64_t start, std::uint64_t length) {
 
 std::vector<wasm::PageRun> MemoryMap::unused() const {
   std::vector<wasm::PageRun> runs;
+  runs.reserve(free_.size());
   for (const auto& [start, end] : free_) runs.push_back({start, end - start});
   return runs;
 }
