@@ -170,7 +170,7 @@ bool NativeTurn::step(int wait_ms) {
                                  {mail_ == nullptr ? -1 : mail_->wake.get(), POLLIN, 0}}};
   const int ready = ::poll(waiting.data(), waiting.size(), wait_ms);
   if (ready <= 0) return ready < 0 && errno == EINTR;
-  if (waiting[6].revents != 0) {
+  if (mail_ != nullptr && waiting[6].revents != 0) {
     std::uint64_t times = 0;
     (void)::eventfd_read(mail_->wake.get(), &times);
   }

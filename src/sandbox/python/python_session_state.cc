@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstring>
 #include <stdexcept>
 
@@ -158,7 +159,7 @@ void PythonSessionState::pass_on_trace(std::string_view records) {
     const std::size_t second = record.find('\t', first + 1);
     if (first != std::string_view::npos && second != std::string_view::npos) {
       TraceEvent event;
-      event.line = std::atoi(std::string(record.substr(0, first)).c_str());
+      (void)std::from_chars(record.data(), record.data() + first, event.line);
       event.event = backend_.scrub(std::string(record.substr(first + 1, second - first - 1)));
       event.context = backend_.scrub(std::string(record.substr(second + 1)));
       sink(event);
