@@ -66,8 +66,8 @@ struct ShellTurnResult {
 
 class ShellProcess {
  public:
-  // Where bash has to be compiled waits for that, which is no turn's time: EINTR when it was to stop
-  // meanwhile. ENOENT, ENOEXEC: there is no such bash.
+  // Where bash has to be compiled waits for that, which is no turn's time: EINTR when it was to
+  // stop meanwhile. ENOENT, ENOEXEC: there is no such bash.
   static Result<void> make_ready(kernel::Kernel& kernel, const std::stop_token& stop)
       EXCLUDES(kernel::kernel_lock);
   // Null: a new shell, without variables, in `home`; so is one that begins with a shell that has
