@@ -62,8 +62,14 @@ TEST(CellReport, IsReadAsItIsWritten) {
   EXPECT_TRUE(report->ready);
   EXPECT_EQ(report->headroom, 0.25);
   EXPECT_EQ(report->version, "1.2");
-  for (const char* text : {"", "[]", "{}", R"({"key":0,"ready":true,"headroom":1,"version":""})",
-                           R"({"key":"a","ready":true,"headroom":1,"version":""})"})
+  for (const char* text :
+       {"", "[]", "{}", R"({"key":0,"ready":true,"headroom":1,"version":""})",
+        R"({"key":"a","ready":true,"headroom":1,"version":""})",
+        R"({"key":6e22,"ready":true,"headroom":1,"version":""})",
+        R"({"key":66666333333333333333332,"ready":true,"headroom":1,"version":""})",
+        R"({"key":65537,"ready":true,"headroom":1,"version":""})",
+        R"({"key":1,"keys":[-1],"ready":true,"headroom":1,"version":""})",
+        R"({"key":1,"sessions":1.5,"ready":true,"headroom":1,"version":""})"})
     EXPECT_FALSE(report_of_json(text)) << text;
 }
 

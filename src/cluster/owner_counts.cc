@@ -19,6 +19,7 @@
 #include "base/hex.h"
 #include "cluster/ask.h"
 #include "cluster/hop.h"
+#include "cluster/json_numbers.h"
 #include "cluster/router.h"
 
 namespace cloche::cluster {
@@ -60,7 +61,7 @@ struct Counted {
 std::optional<Counted> counted_in(const std::optional<http::Response>& answer) try {
   if (!answer || answer->status != 200) return std::nullopt;
   const auto json = nlohmann::json::parse(answer->body);
-  return Counted{json.at("count"), json.at("sure")};
+  return Counted{number_of<std::size_t>(json.at("count")), json.at("sure")};
 } catch (const nlohmann::json::exception&) {
   return std::nullopt;
 }

@@ -9,6 +9,7 @@
 
 #include "cluster/ask.h"
 #include "cluster/hop.h"
+#include "cluster/json_numbers.h"
 
 namespace cloche::cluster {
 namespace {
@@ -30,12 +31,17 @@ std::string to_json(const CellReport& report) {
 std::optional<CellReport> report_of_json(std::string_view text) try {
   const auto json = nlohmann::json::parse(text);
   // The release before has no other keys than its own.
-  const CellReport report{.key = json.at("key"),
-                          .keys = json.value("keys", std::vector<CellKey>{json.at("key")}),
-                          .sessions = json.value("sessions", std::size_t{0}),
-                          .ready = json.at("ready"),
-                          .headroom = json.at("headroom"),
-                          .version = json.at("version")};
+  const auto key = number_of<CellKey>(json.at("key"));
+  std::vector<CellKey> keys;
+  for (const auto& held : json.value("keys", nlohmann::json::array({key})))
+    keys.push_back(number_of<CellKey>(held));
+  const CellReport report{
+      .key = key,
+      .keys = std::move(keys),
+      .sessions = number_of<std::size_t>(json.value("sessions", nlohmann::json(0U))),
+      .ready = json.at("ready"),
+      .headroom = json.at("headroom"),
+      .version = json.at("version")};
   return report.key == 0 ? std::nullopt : std::optional(report);
 } catch (const nlohmann::json::exception&) {
   return std::nullopt;

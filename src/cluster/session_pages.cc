@@ -8,13 +8,15 @@
 #include <tuple>
 #include <utility>
 
+#include "cluster/json_numbers.h"
+
 namespace cloche::cluster {
 
 std::optional<SessionPage> page_of_json(std::string_view text) try {
   // Metadata is told as it came, in its order.
   const auto json = nlohmann::ordered_json::parse(text);
   SessionPage page;
-  page.total = json.at("total");
+  page.total = number_of<std::size_t>(json.at("total"));
   for (const auto& session : json.at("sessions"))
     page.sessions.push_back({session.at("createdAt"), session.at("sessionId"), session.dump()});
   return page;

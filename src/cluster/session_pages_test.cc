@@ -45,7 +45,8 @@ TEST(SessionPages, MetadataKeepsItsOrder) {
 }
 
 TEST(SessionPages, OfWhatIsNoPageThereIsNone) {
-  for (const char* text : {"", "[]", "{}", R"({"total":1})", R"({"sessions":[{}],"total":1})"})
+  for (const char* text : {"", "[]", "{}", R"({"total":1})", R"({"sessions":[{}],"total":1})",
+                           R"({"sessions":[],"total":1e30})"})
     EXPECT_FALSE(page_of_json(text).has_value()) << text;
 }
 
