@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in what peers say. The library's own conversions take any number for any other: 1e30 as 16
-// bits is undefined behaviour.
+// Numbers in what peers say. The library's own conversions take any number for any other: 1e30 as
+// 16 bits is undefined behaviour.
 #pragma once
 
 #include <cstdint>
