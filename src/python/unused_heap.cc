@@ -2,7 +2,6 @@
 #include "python/unused_heap.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <optional>

@@ -29,8 +29,6 @@ void must(const Result<void, Error>& result) {
   if (!result) throw Error(result.error());
 }
 
-constexpr std::size_t account_file_max_bytes = 64 << 10;
-
 bool is_user_name(std::string_view name) {
   constexpr std::size_t most = 32;
   const auto fits = [](char c) {

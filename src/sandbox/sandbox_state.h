@@ -27,6 +27,9 @@ namespace cloche::sandbox {
 inline constexpr std::string_view usual_home = "/workspace";
 inline constexpr std::string_view root_home = "/root";
 
+// Of what is read of /etc/passwd and /etc/group.
+inline constexpr std::size_t account_file_max_bytes = 64 << 10;
+
 class SandboxState {
  public:
   // A fresh one. Throws Error: options that make no sense, a mount that cannot be made.

@@ -21,8 +21,6 @@ constexpr std::size_t most_kinds = 8;
 // up to where ours is.
 constexpr std::array<std::string_view, 3> own_path{"/usr/local/bin", "/usr/local/sbin", "/usr/bin"};
 
-constexpr std::size_t account_file_max_bytes = 64 << 10;
-
 // What a start asks of the files, and is told.
 std::string told_to_a_start(SandboxState& sandbox) {
   return sandbox.with_files([&](vfs::PathOperations& files) {

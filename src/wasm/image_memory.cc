@@ -48,6 +48,11 @@ Result<void> move_all(std::vector<iovec>& parts, std::uint64_t offset, Move move
 
 }  // namespace
 
+bool punch_hole(const MemoryFile& file, std::uint64_t offset, std::uint64_t length) noexcept {
+  return fallocate(file.fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                   static_cast<off_t>(offset), static_cast<off_t>(length)) == 0;
+}
+
 Result<UniqueFd> open_memory_file(std::uint64_t bytes) {
   UniqueFd fd(memfd_create("cloche-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd && (errno == EMFILE || errno == ENFILE)) {

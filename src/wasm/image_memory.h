@@ -17,6 +17,9 @@ Result<std::shared_ptr<const MemoryFile>> create_memory_file(std::uint64_t bytes
 // The same, as a descriptor.
 Result<UniqueFd> open_memory_file(std::uint64_t bytes);
 
+// Gives a part of the file back: it reads as zeros. False where the host refuses.
+bool punch_hole(const MemoryFile& file, std::uint64_t offset, std::uint64_t length) noexcept;
+
 enum class Sharing : std::uint8_t { private_copy, shared };
 enum class Access : std::uint8_t { none, read_write };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wasm/memory_content.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -254,10 +253,7 @@ bool MemoryContent::put_back_growth(std::byte* base, const MemoryMap& map, std::
     written.push_back({run.start, within - run.start});
   }
   if (!put(base, written)) return false;
-  return beyond <= bytes_ ||
-         fallocate(map.growth->fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                   static_cast<off_t>(bytes_ - map.growth_origin),
-                   static_cast<off_t>(beyond - bytes_)) == 0;
+  return beyond <= bytes_ || punch_hole(*map.growth, bytes_ - map.growth_origin, beyond - bytes_);
 }
 
 }  // namespace cloche::wasm

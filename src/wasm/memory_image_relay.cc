@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memories that pass from one image to another: what a guest leaves serves a guest that begins with
 // an image which was made over the one that the first began with.
-#include <fcntl.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -19,12 +18,6 @@ namespace {
 
 // What is copied at most: beyond it a new memory costs as little.
 constexpr std::uint64_t most_copied_bytes = std::uint64_t{3} << 20;
-
-std::vector<PageRun> runs_under(const std::vector<MemoryPiece>& pieces) {
-  std::vector<PageRun> runs;
-  for (const MemoryPiece& piece : pieces) runs.push_back(piece.run);
-  return runs;
-}
 
 std::vector<PageRun> beyond(const std::vector<PageRun>& runs, std::uint64_t start) {
   std::vector<PageRun> parts;
@@ -68,7 +61,7 @@ bool MemoryImage::lay_over(LinearMemory& memory, const MemoryImage& from) const 
   const auto changed = changed_pieces(pieces_of(from.segments_, old_end), pieces);
   if (!map_pieces(base, changed)) return false;
   // Nobody has written it while it rested.
-  const std::vector<PageRun> held = pages_without(was->pages, runs_under(changed));
+  const std::vector<PageRun> held = pages_without(was->pages, runs_of(changed));
   const std::vector<PageRun> patched = patched_runs();
   std::vector<PageRun> copied = held;
   copied.insert(copied.end(), patched.begin(), patched.end());
@@ -76,9 +69,7 @@ bool MemoryImage::lay_over(LinearMemory& memory, const MemoryImage& from) const 
   if (was->growth) {
     tail = beyond(tail_, end);
     const std::uint64_t within = memory_bytes_ - was->growth_origin;
-    if (within > 0 && fallocate(was->growth->fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                0, static_cast<off_t>(within)) != 0)
-      return false;
+    if (within > 0 && !punch_hole(*was->growth, 0, within)) return false;
     if (memory_bytes_ > end &&
         mprotect(base + end, memory_bytes_ - end, PROT_READ | PROT_WRITE) != 0)
       return false;
@@ -113,11 +104,7 @@ bool MemoryImage::take_back(Instance& instance) const noexcept try {
   std::vector<PageRun> stale = std::exchange(map.stale, {});
   for (const RewrittenPart& part : map.rewritten) stale.push_back(part.run);
   stale = join_runs(std::move(stale));
-  std::vector<MemoryPiece> pieces;
-  for (const MemoryPiece& piece : pieces_of(segments_, memory_bytes_))
-    for (const PageRun& run : common_pages(stale, {piece.run}))
-      pieces.push_back(piece.part(run.start, run.length));
-  if (!map_pieces(base, pieces)) return false;
+  if (!map_pieces(base, parts_within(pieces_of(segments_, memory_bytes_), stale))) return false;
   map.rewritten.clear();
   return stale.empty() || read_patches(base, patches_).ok();
 } catch (const std::bad_alloc&) {

@@ -120,6 +120,21 @@ std::vector<MemoryPiece> changed_pieces(const std::vector<MemoryPiece>& from,
   return changed;
 }
 
+std::vector<PageRun> runs_of(const std::vector<MemoryPiece>& pieces) {
+  std::vector<PageRun> runs;
+  for (const MemoryPiece& piece : pieces) runs.push_back(piece.run);
+  return runs;
+}
+
+std::vector<MemoryPiece> parts_within(const std::vector<MemoryPiece>& pieces,
+                                      const std::vector<PageRun>& runs) {
+  std::vector<MemoryPiece> parts;
+  for (const MemoryPiece& piece : pieces)
+    for (const PageRun& run : common_pages(runs, {piece.run}))
+      parts.push_back(piece.part(run.start, run.length));
+  return parts;
+}
+
 Result<void> map_pieces(std::byte* base, const std::vector<MemoryPiece>& pieces) {
   for (const MemoryPiece& piece : pieces) {
     const int kind = piece.file == nullptr ? MAP_ANONYMOUS : 0;

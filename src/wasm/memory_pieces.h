@@ -34,6 +34,13 @@ std::vector<MemoryPiece> pieces_of(const std::vector<MemoryImage::Segment>& segm
 std::vector<MemoryPiece> changed_pieces(const std::vector<MemoryPiece>& from,
                                         const std::vector<MemoryPiece>& to);
 
+// Where they are.
+std::vector<PageRun> runs_of(const std::vector<MemoryPiece>& pieces);
+
+// The parts of them that are in `runs` (sorted, disjoint).
+std::vector<MemoryPiece> parts_within(const std::vector<MemoryPiece>& pieces,
+                                      const std::vector<PageRun>& runs);
+
 // Maps them, private and accessible.
 Result<void> map_pieces(std::byte* base, const std::vector<MemoryPiece>& pieces);
 

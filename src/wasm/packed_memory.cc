@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wasm/packed_memory.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 
 #include <array>
@@ -53,11 +52,6 @@ void add_differences(std::vector<std::uint32_t>& to, std::uint64_t number, const
     at = end;
   }
   if (runs > 0) to[head + 1] = runs;
-}
-
-bool punch_hole(const MemoryFile& file, std::uint64_t offset, std::uint64_t length) noexcept {
-  return fallocate(file.fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                   static_cast<off_t>(offset), static_cast<off_t>(length)) == 0;
 }
 
 bool give_back(std::byte* base, const PageRun& run) noexcept {
@@ -120,12 +114,6 @@ bool can_be_packed(Instance& instance) noexcept {
   return can_be_looked_at(instance) && map.base && !map.pieced;
 }
 
-std::vector<PageRun> runs_of(const std::vector<MemoryPiece>& pieces) {
-  std::vector<PageRun> runs;
-  for (const MemoryPiece& piece : pieces) runs.push_back(piece.run);
-  return runs;
-}
-
 // Where something else is mapped than `to` has, or may be: what that has there.
 std::vector<MemoryPiece> pieces_to_map(const MemoryMap& map, const MemoryImage& to,
                                        std::uint64_t size) {
@@ -134,10 +122,8 @@ std::vector<MemoryPiece> pieces_to_map(const MemoryMap& map, const MemoryImage& 
   std::vector<PageRun> others = map.stale;
   for (const RewrittenPart& part : map.rewritten) others.push_back(part.run);
   others = pages_without(join_runs(std::move(others)), runs_of(pieces));
-  for (const MemoryPiece& piece : wanted) {
-    for (const PageRun& run : common_pages(others, {piece.run}))
-      pieces.push_back(piece.part(run.start, run.length));
-  }
+  const std::vector<MemoryPiece> more = parts_within(wanted, others);
+  pieces.insert(pieces.end(), more.begin(), more.end());
   return pieces;
 }
 
