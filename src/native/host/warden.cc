@@ -147,6 +147,24 @@ warden::BoxMade Warden::order(const BoxPlan& plan, const warden::MakeBox& order,
   return made;
 }
 
+Result<LargeFile> Warden::make_file() {
+  warden::FileMade made;
+  warden::Packet packet;
+  {
+    const MutexLock lock(mutex_);
+    if (pid_ < 0) return Errno::nosys;
+    if (!warden::send_record(socket_.get(), warden::MakeFile()) ||
+        !readable_within(socket_.get(), patience) ||
+        !warden::receive_record(socket_.get(), made, packet)) {
+      bury();
+      pool_.clear();
+      return Errno::pipe;
+    }
+  }
+  if (made.error != 0) return errno_from_host(made.error);
+  return LargeFile{UniqueFd(packet.take_fd(0)), UniqueFd(packet.take_fd(1))};
+}
+
 std::unique_ptr<Box> Warden::make_new(const BoxPlan& plan, Limits limits) {
   Result<Sockets> sockets = make_sockets();
   if (!sockets) throw HostError("no sockets for a box: too many files are open");

@@ -18,6 +18,7 @@
 #include "native/host/box.h"
 #include "native/host/box_plan.h"
 #include "native/host/box_pool.h"
+#include "native/host/large_file.h"
 
 namespace cloche::warden {
 class Packet;
@@ -38,6 +39,9 @@ class Warden {
 
   // Throws HostError with one sentence that names the step, the cause and the remedy.
   std::unique_ptr<Box> make(const BoxPlan& plan);
+
+  // An errno where this machine has none.
+  Result<LargeFile> make_file();
 
   const BoxPool& pool() const noexcept { return pool_; }
 

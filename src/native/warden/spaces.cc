@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "native/warden/spaces.h"
-#include "native/warden/write_text.h"
 
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -15,25 +14,19 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <new>
 #include <utility>
 
+#include "native/warden/identity.h"
+
 namespace cloche::warden {
 namespace {
 
-// Whoever runs Cloche is this user and this group inside, and nobody else is anybody.
 bool take_identity(const MakeBox& plan, uid_t outer_user, gid_t outer_group) {
   const bool has_keeper = plan.isolation == Isolation::gvisor;
-  std::array<char, 64> line{};
-  if (!write_text("/proc/self/setgroups", "deny")) return false;
-  std::snprintf(line.data(), line.size(), "%u %u 1", has_keeper ? keeper_user : plan.user,
-                outer_user);
-  if (!write_text("/proc/self/uid_map", line.data())) return false;
-  std::snprintf(line.data(), line.size(), "%u %u 1", has_keeper ? keeper_user : plan.group,
-                outer_group);
-  return write_text("/proc/self/gid_map", line.data());
+  return map_identity(has_keeper ? keeper_user : plan.user, has_keeper ? keeper_user : plan.group,
+                      outer_user, outer_group);
 }
 
 bool raise_loopback() {

@@ -2,9 +2,7 @@
 #include "native/warden/warden.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,10 +11,13 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
+#include <cstring>
 
 #include "native/warden/box.h"
 #include "native/warden/groups.h"
 #include "native/warden/identity.h"
+#include "native/warden/large_files.h"
 #include "native/warden/mounter.h"
 #include "native/warden/packet.h"
 #include "native/warden/spaces.h"
@@ -24,10 +25,7 @@
 namespace cloche::warden {
 namespace {
 
-bool take_orders(int socket, Spaces& spaces, Groups& groups) {
-  Packet packet;
-  MakeBox plan;
-  if (!receive_record(socket, plan, packet)) return errno == EMSGSIZE;
+bool answer_box(int socket, MakeBox& plan, Packet& packet, Spaces& spaces, Groups& groups) {
   std::size_t next = 0;
   const auto take = [&] { return Fd(packet.take_fd(next++)); };
   BoxParts parts;
@@ -58,6 +56,29 @@ bool take_orders(int socket, Spaces& spaces, Groups& groups) {
   return send_record(socket, made, std::span(&beside, beside >= 0 ? 1 : 0));
 }
 
+bool answer_file(int socket, const MakeFile& order, LargeFiles& files) {
+  const LargeFiles::Made made =
+      order.version == protocol_version ? files.make() : LargeFiles::Made{.error = EINVAL};
+  const std::array beside{made.writable.get(), made.readable.get()};
+  return send_record(socket, FileMade{made.error},
+                     std::span(beside).first(made.error == 0 ? beside.size() : 0));
+}
+
+bool take_orders(int socket, Spaces& spaces, Groups& groups, LargeFiles& files) {
+  Packet packet;
+  alignas(MakeBox) std::array<std::byte, sizeof(MakeBox)> record;
+  const long got = receive(socket, record, packet);
+  if (got == sizeof(MakeFile)) {
+    MakeFile order;
+    std::memcpy(&order, record.data(), sizeof order);
+    return answer_file(socket, order, files);
+  }
+  if (got != sizeof(MakeBox)) return got < 0 && errno == EMSGSIZE;
+  MakeBox plan;
+  std::memcpy(&plan, record.data(), sizeof plan);
+  return answer_box(socket, plan, packet, spaces, groups);
+}
+
 void bury(int signals, Spaces& spaces, Groups& groups) {
   signalfd_siginfo info{};
   while (::read(signals, &info, sizeof info) > 0) continue;
@@ -69,15 +90,6 @@ void bury(int signals, Spaces& spaces, Groups& groups) {
 }
 
 }  // namespace
-
-bool become_nobody() noexcept {
-  if (::geteuid() != 0) return true;
-  if (::setgroups(0, nullptr) != 0 || ::setresgid(box_user, box_user, box_user) != 0 ||
-      ::setresuid(box_user, box_user, box_user) != 0)
-    return false;
-  // Otherwise /proc/self is root's, and the maps of a box could not be written.
-  return ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0;
-}
 
 int serve_boxes(int socket, const char* group_folder) noexcept {
   if (::geteuid() == 0 && !start_mounter(mounter_fd)) return 1;
@@ -91,11 +103,12 @@ int serve_boxes(int socket, const char* group_folder) noexcept {
   const Fd signals(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals) return 1;
   static Spaces spaces;
+  static LargeFiles files;
   for (;;) {
     std::array<pollfd, 2> waiting{{{socket, POLLIN, 0}, {signals.get(), POLLIN, 0}}};
     if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return 1;
     if (waiting[1].revents != 0) bury(signals.get(), spaces, groups);
-    if (waiting[0].revents != 0 && !take_orders(socket, spaces, groups)) return 0;
+    if (waiting[0].revents != 0 && !take_orders(socket, spaces, groups, files)) return 0;
   }
 }
 

@@ -13,7 +13,7 @@
 
 namespace cloche::warden {
 
-inline constexpr std::uint32_t protocol_version = 11;
+inline constexpr std::uint32_t protocol_version = 12;
 inline constexpr int socket_fd = 3;          // of the warden, at its start
 inline constexpr int mounter_fd = 4;         // of the warden that root starts
 inline constexpr std::size_t most_fds = 24;  // beside a record
@@ -115,6 +115,18 @@ struct MakeBox {
 struct BoxMade {
   Step failed = Step::none;
   std::int32_t error = 0;  // an errno; 0: it is being built, and speaks itself
+};
+
+// Cloche to the warden: a file (large_files.h). Told from MakeBox by its size.
+struct MakeFile {
+  std::uint32_t version = protocol_version;
+};
+static_assert(sizeof(MakeFile) != sizeof(MakeBox));
+
+// The warden's answer; beside it, where there is one, the file as it can be written, and as it can
+// only be read.
+struct FileMade {
+  std::int32_t error = 0;  // an errno
 };
 
 // From pid 1, first of all: the box stands, or where it failed.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/native/frozen_image.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,56 +16,54 @@
 namespace cloche::sandbox {
 namespace {
 
-constexpr std::size_t head_bytes = 2 * sizeof(std::uint64_t);  // the mark, and how long it is
-
-std::uint64_t number_at(const std::string& text, std::size_t at) {
-  std::uint64_t number = 0;
-  std::memcpy(&number, text.data() + at, sizeof number);
-  return number;
-}
+// As much is written at once, at places that are multiples of it: pages of the file that are as
+// large need not be emptied before.
+constexpr std::size_t piece_bytes = 256 << 10;
 
 }  // namespace
 
 Result<void> FrozenImage::begin() {
-  if (number_at(head_, 0) != freeze::image_magic) return Errno::inval;
-  size_ = number_at(head_, sizeof(std::uint64_t));
-  if (size_ < sizeof(freeze::Head)) return Errno::inval;
-  if (size_ > most_bytes_) return Errno::toobig;
-  file_.reset(::memfd_create(name_, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file_ || ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0)
+  std::array<std::uint64_t, 2> told;  // the mark, and how long it is
+  static_assert(sizeof told == head_bytes);
+  std::memcpy(told.data(), piece_.data(), sizeof told);
+  if (told[0] != freeze::image_magic || told[1] < sizeof(freeze::Head)) return Errno::inval;
+  if (told[1] > most_bytes_) return Errno::toobig;
+  if (!file_) file_.reset(::memfd_create(name_, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file_ || ::ftruncate(file_.get(), static_cast<off_t>(told[1])) != 0)
     return errno_from_host(errno);
-  if (!write_fully(file_.get(), head_)) return errno_from_host(errno);
-  taken_ = head_.size();
+  size_ = told[1];
+  piece_.resize(piece_bytes);
   return {};
 }
 
 bool FrozenImage::take_from(int pipe) {
   if (problem_) return drop(pipe);
-  if (!file_) return take_head(pipe);
-  if (taken_ < size_) return take_content(pipe);
-  if (!drop(pipe)) return false;
-  problem_ = Errno::io;
-  return true;
-}
-
-bool FrozenImage::take_head(int pipe) {
-  std::array<char, head_bytes> bytes;
-  const ssize_t got = ::read(pipe, bytes.data(), head_bytes - head_.size());
+  if (is_whole()) {
+    if (!drop(pipe)) return false;
+    problem_ = Errno::io;
+    return true;
+  }
+  const std::uint64_t most = size_ == 0 ? head_bytes - held_ : size_ - taken_;
+  const ssize_t got =
+      ::read(pipe, piece_.data() + held_, std::min<std::uint64_t>(most, piece_.size() - held_));
   if (got <= 0) return got < 0 && errno == EINTR;
-  head_.append(bytes.data(), static_cast<std::size_t>(got));
-  if (head_.size() < head_bytes) return true;
-  if (const Result<void> begun = begin(); !begun) problem_ = begun.error();
+  held_ += static_cast<std::size_t>(got);
+  taken_ += static_cast<std::uint64_t>(got);
+  Result<void> done;
+  if (size_ == 0) {
+    if (taken_ == head_bytes) done = begin();
+  } else if (held_ == piece_.size() || is_whole()) {
+    done = write_piece();
+  }
+  if (!done) problem_ = done.error();
   return true;
 }
 
-bool FrozenImage::take_content(int pipe) {
-  const std::size_t most = std::min<std::uint64_t>(size_ - taken_, 1 << 20);
-  const ssize_t got = ::splice(pipe, nullptr, file_.get(), nullptr, most, SPLICE_F_NONBLOCK);
-  if (got > 0) taken_ += static_cast<std::uint64_t>(got);
-  if (got >= 0) return got > 0;
-  if (errno == EAGAIN) return false;
-  if (errno != EINTR) problem_ = errno_from_host(errno);
-  return true;
+Result<void> FrozenImage::write_piece() {
+  if (!write_fully(file_.get(), std::string_view(piece_.data(), held_)))
+    return errno_from_host(errno);
+  held_ = 0;
+  return {};
 }
 
 bool FrozenImage::drop(int pipe) {
@@ -80,7 +77,11 @@ bool FrozenImage::drop(int pipe) {
 
 Result<UniqueFd> FrozenImage::finish() {
   if (problem_) return *problem_;
-  if (!file_ || taken_ != size_) return Errno::io;
+  if (!is_whole()) return Errno::io;
+  if (result_) {
+    file_.reset();
+    return std::move(result_);
+  }
   CLOCHE_TRY(seal(file_));
   return std::move(file_);
 }

@@ -365,6 +365,10 @@ SharedFile NativeBackend::freeze_new_python() {
   return made ? (*made)->freeze(NativeInterpreter::ImageUse::start).image.file : nullptr;
 }
 
+Result<native::LargeFile> NativeBackend::make_large_file() {
+  return parts_.warden().make_file();
+}
+
 kernel::TimerThread& NativeBackend::timers() noexcept { return parts_.timers(); }
 
 std::unique_ptr<SessionInterpreter> NativeBackend::make_interpreter(

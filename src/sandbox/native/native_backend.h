@@ -10,6 +10,7 @@
 #include "base/mutex.h"
 #include "kernel/time/timer_thread.h"
 #include "native/host/box.h"
+#include "native/host/large_file.h"
 #include "native/host/mount_set.h"
 #include "native/images/image_store.h"
 #include "net/guest_authority.h"
@@ -89,6 +90,7 @@ class NativeBackend final : public Backend {
   // Of a sandbox that was made for that; null: it cannot be.
   SharedFile freeze_new_python();
   kernel::TimerThread& timers() noexcept;
+  Result<native::LargeFile> make_large_file();
   // A stream of what is written inside, as its owner may see it: without secrets.
   CleanOutput clean_output(
       net::StreamScrubber::Holding holding = net::StreamScrubber::Holding::all) const;

@@ -212,8 +212,12 @@ NativeInterpreter::Frozen NativeInterpreter::freeze(ImageUse use) {
 
 NativeInterpreter::Frozen NativeInterpreter::take_image(ImageUse use, SharedFile kept) {
   const std::uint64_t limit = sandbox_.options().memory_limit_bytes;
-  FrozenImage image(limit == 0 ? ~std::uint64_t{0} >> 1 : limit,
-                    use == ImageUse::start ? freeze::base_name : "cloche");
+  const std::uint64_t most = limit == 0 ? ~std::uint64_t{0} >> 1 : limit;
+  Result<native::LargeFile> file =
+      use == ImageUse::fork ? sandbox_.make_large_file() : Errno::nosys;
+  FrozenImage image =
+      file ? FrozenImage(most, *std::move(file))
+           : FrozenImage(most, use == ImageUse::start ? freeze::base_name : "cloche");
   bool is_over = false;
   std::optional<unsigned char> answer;
   const auto end = Clock::now() + freeze_patience;
@@ -244,19 +248,19 @@ NativeInterpreter::Frozen NativeInterpreter::take_image(ImageUse use, SharedFile
     return {{}, "it ended before it was frozen"};
   }
   while (Clock::now() < end && image.take_from(images_.get())) continue;
-  Result<UniqueFd> file = image.finish();
+  Result<UniqueFd> written = image.finish();
   const auto said = static_cast<FreezeAnswer>(*answer);
   if (said != FreezeAnswer::is_as_before) kept_.forget();
   switch (said) {
     case FreezeAnswer::done:
-      if (file) {
-        auto made = std::make_shared<const UniqueFd>(*std::move(file));
+      if (written) {
+        auto made = std::make_shared<const UniqueFd>(*std::move(written));
         kept_.keep(made);
         return {{std::move(made), base_}, {}};
       }
       return {{},
-              file.error() == Errno::toobig ? "its image was larger than the sandbox's memory"
-                                            : "its image was not whole"};
+              written.error() == Errno::toobig ? "its image was larger than the sandbox's memory"
+                                               : "its image was not whole"};
     case FreezeAnswer::has_threads: return {{}, "it had threads"};
     case FreezeAnswer::has_no_means: return {{}, "it has no ctypes, or its C library is not glibc"};
     case FreezeAnswer::shares_memory:
