@@ -9,7 +9,6 @@
 
 #include "sandbox_testing.h"
 #include "session/session_manager.h"
-#include "session/worker_pool.h"
 
 namespace cloche::testing {
 namespace {
@@ -171,15 +170,6 @@ TEST(Sessions, TenThousandAreListedInOrder) {
   EXPECT_EQ(after[0], before[2]);
   EXPECT_EQ(after[48], before[51]);
   EXPECT_EQ(after[95], before[99]);
-}
-
-TEST(WorkerPool, DoesAllWorkBeforeItIsGone) {
-  std::atomic<int> done = 0;
-  {
-    session::WorkerPool pool(4);
-    for (int i = 0; i < 100; ++i) pool.post([&] { ++done; });
-  }
-  EXPECT_EQ(done, 100);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <vector>
 
+#include "base/host_error.h"
 #include "base/trace_context.h"
 #include "wasm/guest_threads.h"
 
@@ -28,9 +29,65 @@ class Count {
 
 }  // namespace
 
+// A thread for all pools of the process, for when the host gives no more: it has been there before.
+class WorkerPool::Rescue {
+ public:
+  // Throws HostError.
+  static std::shared_ptr<Rescue> of_this_process() {
+    static Mutex mutex;
+    static std::weak_ptr<Rescue> known;
+    const MutexLock lock(mutex);
+    std::shared_ptr<Rescue> one = known.lock();
+    if (!one) known = one = std::make_shared<Rescue>();
+    return one;
+  }
+
+  Rescue() {
+    if (const Result<void> begun = host_.run([this] { serve(); }); !begun)
+      throw HostError("this machine gives no thread for work: it has too many", begun.error());
+  }
+  ~Rescue() {
+    const MutexLock lock(mutex_);
+    is_over_ = true;
+    changed_.notify_all();
+  }
+  Rescue(const Rescue&) = delete;
+  Rescue& operator=(const Rescue&) = delete;
+
+  void run(std::function<void()> work) {
+    const MutexLock lock(mutex_);
+    queue_.push_back(std::move(work));
+    changed_.notify_all();
+  }
+
+ private:
+  void serve() {
+    ReleasableMutexLock lock(mutex_);
+    for (;;) {
+      changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return is_over_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      std::function<void()> work = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      work();
+      work = nullptr;
+      lock.lock();
+      if (wasm::GuestThreads::is_lowered() && host_.run([this] { serve(); })) return;
+    }
+  }
+
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<std::function<void()>> queue_ GUARDED_BY(mutex_);
+  bool is_over_ GUARDED_BY(mutex_) = false;
+  wasm::GuestThreads host_{0};  // whose thread ends first
+};
+
 // None of its threads waits there: they wait here.
 WorkerPool::WorkerPool(std::size_t thread_limit)
-    : thread_limit_(thread_limit), host_(std::make_unique<wasm::GuestThreads>(0)) {}
+    : thread_limit_(thread_limit),
+      host_(std::make_unique<wasm::GuestThreads>(0)),
+      rescue_(Rescue::of_this_process()) {}
 
 WorkerPool::~WorkerPool() {
   const MutexLock lock(mutex_);
@@ -41,7 +98,7 @@ WorkerPool::~WorkerPool() {
 
 void WorkerPool::post(std::function<void()> work) {
   work = carry_trace(std::move(work));
-  ReleasableMutexLock lock(mutex_);
+  const MutexLock lock(mutex_);
   queue_.push_back(std::move(work));
   if (!idle_.empty()) {
     Worker& worker = *idle_.back();
@@ -52,13 +109,9 @@ void WorkerPool::post(std::function<void()> work) {
   }
   if (threads_ >= thread_limit_) return;
   ++threads_;
-  if (host_->run([this] { serve(); })) return;
-  --threads_;
-  if (threads_ > 0) return;
-  std::function<void()> own = std::move(queue_.back());
-  queue_.pop_back();
-  lock.unlock();
-  own();
+  if (host_->run([this] { serve(Idle::waits); })) return;
+  if (threads_ == 1) return rescue_->run([this] { serve(Idle::leaves); });
+  --threads_;  // one that is there does it when it has time
 }
 
 void WorkerPool::do_here(std::function<void()> work) {
@@ -78,12 +131,12 @@ std::size_t WorkerPool::threads() const {
   return threads_ + here_;
 }
 
-void WorkerPool::serve() {
+void WorkerPool::serve(Idle idle) {
   Worker self;
   ReleasableMutexLock lock(mutex_);
   for (;;) {
     if (queue_.empty()) {
-      if (closing_ || !wait_for_work(self)) break;
+      if (closing_ || idle == Idle::leaves || !wait_for_work(self)) break;
       continue;
     }
     std::function<void()> work = std::move(queue_.front());
@@ -92,6 +145,8 @@ void WorkerPool::serve() {
     work();
     work = nullptr;  // what it holds goes before the next wait
     lock.lock();
+    // Another one goes on in its place.
+    if (wasm::GuestThreads::is_lowered() && host_->run([this] { serve(Idle::waits); })) return;
   }
   --threads_;
   // Under the lock: the pool may be gone as soon as it is released.

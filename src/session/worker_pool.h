@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // WorkerPool: threads for calls that wait, such as a command in a sandbox. It grows when all are
-// busy, up to a limit, and a thread that had nothing to do for some seconds ends: an idle server
-// has none. Work beyond the limit queues.
+// busy, up to a limit, and a thread that had nothing to do for some seconds ends. Work beyond the
+// limit queues. One thread that all pools of a process have in common waits for when the host gives
+// no more.
 //
 // Its threads have a guest's stack: a command that such work runs in a sandbox is executed on the
-// thread itself (wasm::RunHere).
+// thread itself (wasm::RunHere). One whose priority such a command has lowered is replaced.
 //
 // Thread-safe. The destructor waits for all work, queued work too.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -27,13 +29,15 @@ namespace cloche::session {
 
 class WorkerPool {
  public:
+  // Throws HostError where the host gives no thread for the first one of the process.
   explicit WorkerPool(std::size_t thread_limit);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   // `work` must not throw, and is done for what this thread is doing (base/trace_context.h). Where
-  // the host gives no thread it waits for one of the pool's own; with none at all it is done here.
+  // the host gives no thread it waits for one of the pool's own, or for the last one of all. Never
+  // on this thread: whoever posts may hold what the work wants.
   void post(std::function<void()> work);
 
   // Does `work` on the calling thread, where that may wait; but where as much is being done as the
@@ -44,11 +48,13 @@ class WorkerPool {
   std::size_t threads() const;
 
  private:
+  class Rescue;
+  enum class Idle : std::uint8_t { waits, leaves };
   struct Worker {
     Condition wake;
     bool wanted = false;
   };
-  void serve();
+  void serve(Idle idle);
   bool wait_for_work(Worker& self) REQUIRES(mutex_);
 
   const std::size_t thread_limit_;
@@ -60,6 +66,7 @@ class WorkerPool {
   std::vector<Worker*> idle_ GUARDED_BY(mutex_);  // the latest last: its stack and caches are warm
   bool closing_ GUARDED_BY(mutex_) = false;
   std::unique_ptr<wasm::GuestThreads> host_;
+  const std::shared_ptr<Rescue> rescue_;
 };
 
 }  // namespace cloche::session

@@ -86,7 +86,7 @@ Result<void> GuestThreads::start(std::function<void()> work) {
 
 // By a thread that has the priority for it; the lock is released while that is another one.
 Result<void> GuestThreads::create(Worker& worker) {
-  const bool lowered = own_worker != nullptr && own_worker->lowered > 0;
+  const bool lowered = is_lowered();
   if (!lowered && !starter_.joinable()) begin_starter();
   if (!lowered || !starter_.joinable()) return create_here(worker);
   Start start{&worker, std::nullopt};
@@ -125,6 +125,10 @@ void GuestThreads::lower_priority(int steps) noexcept {
   const int lowest = 19;
   if (setpriority(PRIO_PROCESS, 0, std::min(now - own_worker->lowered + steps, lowest)) == 0)
     own_worker->lowered = steps;
+}
+
+bool GuestThreads::is_lowered() noexcept {
+  return own_worker != nullptr && own_worker->lowered > 0;
 }
 
 Result<void> GuestThreads::create_here(Worker& worker) {

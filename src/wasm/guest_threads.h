@@ -42,6 +42,8 @@ class GuestThreads {
   // is one of a pool and has a higher one. For good, since a process may not raise priorities: the
   // thread ends with its work, and the next work gets one of full priority.
   static void lower_priority(int steps) noexcept;
+  // Whether that was done to the calling thread.
+  static bool is_lowered() noexcept;
 
   std::size_t idle_count() const;
   std::size_t thread_count() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FrozenImage: the image of a process that freezes itself (native/thaw/image.h), as it comes out of
-// a pipe. Nothing of it is looked at but how long it says it is, and that is judged before memory is
-// taken for it. A guest writes it, and one who writes something else gets what it wrote.
+// a pipe. Nothing of it is looked at but how long it says it is, and that is judged before memory
+// is taken for it. A guest writes it, and one who writes something else gets what it wrote.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ class FrozenImage {
 
   // Reads what the pipe, which does not block, has. False: nothing at the moment, or never again.
   bool take_from(int pipe);
-  // The file that has it, which nobody can write. EINVAL: it is no image. E2BIG: it is larger than it may be. EIO: some of
-  // it is missing, or too much came. Once.
+  // The file that has it, which nobody can write. EINVAL: it is no image. E2BIG: it is larger than
+  // it may be. EIO: some of it is missing, or too much came. Once.
   Result<UniqueFd> finish();
 
  private:

@@ -365,9 +365,7 @@ SharedFile NativeBackend::freeze_new_python() {
   return made ? (*made)->freeze(NativeInterpreter::ImageUse::start).image.file : nullptr;
 }
 
-Result<native::LargeFile> NativeBackend::make_large_file() {
-  return parts_.warden().make_file();
-}
+Result<native::LargeFile> NativeBackend::make_large_file() { return parts_.warden().make_file(); }
 
 kernel::TimerThread& NativeBackend::timers() noexcept { return parts_.timers(); }
 
