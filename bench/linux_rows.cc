@@ -6,12 +6,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cloche/engine.h"
 #include "cloche/error.h"
+#include "cloche/python_session.h"
 #include "forking_python.h"
 #include "lives.h"
 #include "must.h"
@@ -91,6 +93,10 @@ class LinuxRows {
       row("create + numpy used", "4.0", [&] { must(make()->run_python(numbers), "1\n"); },
           {"/usr/bin/python3", "-c", numbers});
     row("warm echo", "", [&] { must(warm->run({.script = "echo hi"}), "hi\n"); }, echo);
+    row(
+        "create + echo in the kept shell", "1.0",
+        [&] { must(make()->run(kept("echo hi")), "hi\n"); }, echo);
+    row("create + the first execution of a session", "2.0", [&] { execute(); }, print);
     row("20 warm echoes in the kept shell", "",
         [&] {
           for (int i = 0; i < 20; ++i) must(warm->run(kept("echo hi")), "hi\n");
@@ -128,6 +134,11 @@ class LinuxRows {
     SandboxOptions isolated = options();
     isolated.isolation = isolation;
     return engine_.create(isolated);
+  }
+  void execute() {
+    const auto sandbox = make();
+    PythonSession session(*sandbox);
+    if (session.execute("print(1)").stdout_data != "1\n") throw std::runtime_error("no session");
   }
   // For which nothing has been made ready.
   std::unique_ptr<Sandbox> make_of_a_kind() {

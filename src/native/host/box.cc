@@ -125,6 +125,11 @@ void Box::end() noexcept {
   (void)::shutdown(socket_.get(), SHUT_RDWR);
 }
 
+bool Box::has_ended() const noexcept {
+  pollfd process{process_.get(), POLLIN, 0};
+  return ::poll(&process, 1, 0) != 0;
+}
+
 Result<UniqueFd> Box::open_channel(const Request& request, std::span<const int> more) {
   CLOCHE_ASSIGN(Sockets sockets, make_sockets());
   return open_channel(std::move(sockets), request, more);

@@ -152,6 +152,7 @@ class Box {
 
   // Ends it at once; everything fails from then on.
   void end() noexcept;
+  bool has_ended() const noexcept;
 
  private:
   Result<warden::Answer> ask(warden::Ask what, std::vector<UniqueFd>* beside = nullptr,

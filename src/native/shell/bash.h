@@ -70,6 +70,7 @@ CLOCHE_BASH int last_command_exit_value, subshell_environment, read_but_dont_exe
     array_needs_making, sourcelevel, evalnest, sourcenest, subshell_level, executing,
     executing_builtin, stdin_redir, last_made_pid, last_asynchronous_pid, dollar_dollar_pid,
     shell_pgrp, original_pgrp, pipeline_pgrp, startup_state;
+CLOCHE_BASH long shell_start_time;  // since 1970, for SECONDS
 CLOCHE_BASH char* dollar_vars[10];
 CLOCHE_BASH char *this_command_name, *command_execution_string;
 CLOCHE_BASH char* trap_list[];

@@ -10,6 +10,7 @@
 // own shell.
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "native/freeze/freezer.h"
 #include "native/shell/bash.h"
@@ -58,6 +59,7 @@ char between_scripts[bash::jump_bytes];  // where what jumps then leads
 int own_pid = 0;
 int nowhere = -1;
 bool is_running = false;  // end_of_process can be jumped to
+bool has_begun = false;   // there has been a turn
 
 char* copy_of(const char* text) {
   std::size_t bytes = 1;
@@ -354,8 +356,19 @@ bool perform_frame(char* frame) {
   return is_there;
 }
 
+// Where the shell has waited for its first turn, that was no time of its user's.
+void begin_time() {
+  if (has_begun) return;
+  has_begun = true;
+  timespec now{};
+  if (&shell_start_time != nullptr &&
+      system_call(SYS_clock_gettime, CLOCK_REALTIME, address_of(&now)) == 0)
+    shell_start_time = now.tv_sec;
+}
+
 void perform(const Control::Files& files) {
   const Request request = message.request;
+  begin_time();
   const int wanted = request.in_file != 0 ? 4 : 3;
   char* frame = message.frame;
   long mapped = 0;

@@ -94,7 +94,9 @@ NativeBackend::NativeBackend(NativeParts& parts, SandboxOptions options)
       options_(std::move(options)),
       secrets_(std::make_shared<const net::SecretStore>(options_.network.secrets)),
       shell_(*this),
-      python_(*this) {
+      python_(*this),
+      early_starts_(*this),
+      is_fork_(false) {
   refuse_what_is_not_there(options_);
   refuse_what_gvisor_has_not(options_);
   image_ = std::make_shared<const images::Image>(parts_.images().open(options_.image.string()));
@@ -136,7 +138,9 @@ NativeBackend::NativeBackend(NativeParts& parts, NativeBackend& parent)
       environment_(parent.environment()),
       own_variables_(parent.own_variables()),
       shell_(*this),
-      python_(*this) {
+      python_(*this),
+      early_starts_(*this),
+      is_fork_(true) {
   const Result<std::unique_ptr<native::Box::Pause>> pause = parent.box_->pause();
   if (!pause) throw Error(pause.error(), "the sandbox cannot be forked");
   if (options_.isolation == Isolation::gvisor) {
@@ -360,9 +364,33 @@ const PythonPrograms& NativeBackend::python_programs() const noexcept {
 
 PythonStarts& NativeBackend::python_starts() noexcept { return parts_.python_starts(); }
 
-SharedFile NativeBackend::freeze_new_python() {
+SharedFile NativeBackend::freeze_new_python(PythonStart what) {
   const Result<std::unique_ptr<NativeInterpreter>> made = NativeInterpreter::start(*this, {});
-  return made ? (*made)->freeze(NativeInterpreter::ImageUse::start).image.file : nullptr;
+  if (!made || (what == PythonStart::session && !NativeSession::open(*box_, **made)))
+    return nullptr;
+  return (*made)->freeze(NativeInterpreter::ImageUse::start).image.file;
+}
+
+void NativeBackend::tell_use(FirstUse use) {
+  if (is_fork_) return;
+  {
+    const MutexLock lock(uses_mutex_);
+    if (uses_.has(use)) return;
+    uses_.add(use);
+  }
+  parts_.ready_sandboxes().learn(options_, use);
+}
+
+bool NativeBackend::is_as_new() {
+  if (box_->has_ended()) return false;
+  try {
+    const images::Image now = parts_.images().open(options_.image.string());
+    struct stat of_now{}, own{};
+    return ::fstat(now.root.get(), &of_now) == 0 && ::fstat(image_->root.get(), &own) == 0 &&
+           of_now.st_dev == own.st_dev && of_now.st_ino == own.st_ino;
+  } catch (const Error&) {  // it is gone
+    return false;
+  }
 }
 
 Result<native::LargeFile> NativeBackend::make_large_file() { return parts_.warden().make_file(); }
@@ -439,6 +467,7 @@ void NativeBackend::set_environment(const std::string& name, const std::string& 
     const MutexLock lock(mutex_);
     environment_[name] = value;
   }
+  early_starts_.let_go();
   shell_.set_variable(name, value);
 }
 
@@ -562,6 +591,7 @@ SandboxState& NativeBackend::wasm() {
 }
 
 std::unique_ptr<Backend> make_native_backend(NativeParts& parts, const SandboxOptions& options) {
+  if (std::unique_ptr<NativeBackend> ready = parts.ready_sandboxes().take(options)) return ready;
   return std::make_unique<NativeBackend>(parts, options);
 }
 

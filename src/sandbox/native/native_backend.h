@@ -17,6 +17,7 @@
 #include "net/secrets.h"
 #include "sandbox/backend.h"
 #include "sandbox/clean_output.h"
+#include "sandbox/native/early_starts.h"
 #include "sandbox/native/native_command.h"
 #include "sandbox/native/native_commands.h"
 #include "sandbox/native/native_files.h"
@@ -31,6 +32,7 @@ class FreezePrograms;
 class NativeParts;
 class PythonPrograms;
 class PythonStarts;
+enum class PythonStart : std::uint8_t;
 
 // The one user inside.
 struct Identity {
@@ -88,7 +90,12 @@ class NativeBackend final : public Backend {
   const images::Image& image() const noexcept { return *image_; }
   const Identity& identity() const noexcept { return who_; }
   // Of a sandbox that was made for that; null: it cannot be.
-  SharedFile freeze_new_python();
+  SharedFile freeze_new_python(PythonStart what);
+  EarlyStarts& early_starts() noexcept { return early_starts_; }
+  // Once for each: it is asked for this.
+  void tell_use(FirstUse use);
+  // Its box has not ended, and the image is still what its name means.
+  bool is_as_new();
   kernel::TimerThread& timers() noexcept;
   Result<native::LargeFile> make_large_file();
   // A stream of what is written inside, as its owner may see it: without secrets.
@@ -153,6 +160,10 @@ class NativeBackend final : public Backend {
   std::unique_ptr<NativeFiles> root_files_;
   NativeShell shell_;
   NativePython python_;
+  EarlyStarts early_starts_;
+  const bool is_fork_;
+  Mutex uses_mutex_;
+  FirstUses uses_ GUARDED_BY(uses_mutex_);
 };
 
 std::unique_ptr<Backend> make_native_backend(NativeParts& parts, const SandboxOptions& options);

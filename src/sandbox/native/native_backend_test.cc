@@ -3,39 +3,18 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <future>
 
 #include "native/host/test_image_testing.h"
 #include "sandbox/native/gvisor_testing.h"
+#include "sandbox/native/image_store_testing.h"
 #include "sandbox/native/native_parts.h"
 
 namespace cloche::sandbox {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A store with the one image of all tests.
-class Store {
- public:
-  Store() {
-    std::string name = (fs::temp_directory_path() / "cloche-store-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) std::abort();
-    folder_ = name;
-    fs::permissions(folder_, fs::perms(0755));
-    ::setenv("CLOCHE_IMAGES", name.c_str(), 1);
-  }
-  ~Store() {
-    std::error_code error;
-    fs::remove_all(folder_, error);
-  }
-  Store(const Store&) = delete;
-  Store& operator=(const Store&) = delete;
-
- private:
-  fs::path folder_;
-};
 
 // With either isolation it is the same.
 class NativeSandbox : public testing::TestWithParam<Isolation> {
@@ -68,7 +47,7 @@ class NativeSandbox : public testing::TestWithParam<Isolation> {
     return result.stdout_data + result.stderr_data;
   }
 
-  Store store_;
+  ImageStoreForTests store_;
   std::unique_ptr<NativeParts> parts_;
   std::unique_ptr<Backend> sandbox_;
 };

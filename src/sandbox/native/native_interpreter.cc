@@ -137,15 +137,16 @@ Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::start(NativeBacken
   return made;
 }
 
-Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::begin(NativeBackend& sandbox) {
+Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::begin(NativeBackend& sandbox,
+                                                                    PythonStart what) {
   PythonStarts& starts = sandbox.python_starts();
-  if (SharedFile image = starts.find(sandbox)) {
+  if (SharedFile image = starts.find(sandbox, what)) {
     Result<std::unique_ptr<NativeInterpreter>> made = start(sandbox, {image, {}});
     if (made && (*made)->is_alive()) {
       (*made)->base_ = std::move(image);
       return made;
     }
-    starts.give_up(sandbox);
+    starts.give_up(sandbox, what);
   }
   return start(sandbox, {});
 }

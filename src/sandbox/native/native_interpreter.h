@@ -16,6 +16,7 @@
 // Threads: one at a time. Destroying it ends the interpreter and what it has started.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,7 @@
 namespace cloche::sandbox {
 
 class NativeBackend;
+enum class PythonStart : std::uint8_t;  // of PythonStarts
 
 enum class NativeRequest : char { program = 'p', freeze = 'z', open_session = 'o' };
 
@@ -50,8 +52,9 @@ class NativeInterpreter {
 
   enum class ImageUse : std::uint8_t { fork, start };
 
-  // One that begins, or goes on from where another one of the same start was (PythonStarts).
-  static Result<std::unique_ptr<NativeInterpreter>> begin(NativeBackend& sandbox);
+  // One that begins, or goes on from where another one of the same start was (PythonStarts): which
+  // need not be.
+  static Result<std::unique_ptr<NativeInterpreter>> begin(NativeBackend& sandbox, PythonStart what);
   static Result<std::unique_ptr<NativeInterpreter>> start(NativeBackend& sandbox, Image image);
   NativeInterpreter(const NativeInterpreter&) = delete;
   NativeInterpreter& operator=(const NativeInterpreter&) = delete;

@@ -15,6 +15,7 @@
 #include "sandbox/native/freeze_programs.h"
 #include "sandbox/native/python_programs.h"
 #include "sandbox/native/python_starts.h"
+#include "sandbox/native/ready_sandboxes.h"
 
 namespace cloche::sandbox {
 
@@ -35,6 +36,7 @@ class NativeParts {
   kernel::TimerThread& timers() noexcept { return timers_; }
   EdgeWatch& edge_watch() noexcept { return edge_watch_; }
   PythonStarts& python_starts() noexcept { return python_starts_; }
+  ReadySandboxes& ready_sandboxes() noexcept { return ready_sandboxes_; }
 
  private:
   native::Warden warden_;
@@ -47,7 +49,8 @@ class NativeParts {
   PythonPrograms python_programs_;
   kernel::TimerThread timers_;
   EdgeWatch edge_watch_;
-  PythonStarts python_starts_{*this};  // whose thread ends first
+  PythonStarts python_starts_{*this};  // whose thread ends before
+  ReadySandboxes ready_sandboxes_;     // what is above
 };
 
 }  // namespace cloche::sandbox

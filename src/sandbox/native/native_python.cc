@@ -10,6 +10,7 @@
 
 #include "sandbox/native/native_backend.h"
 #include "sandbox/native/native_turn.h"
+#include "sandbox/native/python_starts.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -52,15 +53,20 @@ bool NativePython::is_alive() {
 }
 
 RunResult NativePython::run(std::string_view source, const PythonOptions& options) {
+  sandbox_.tell_use(FirstUse::python);
   const MutexLock lock(mutex_);
   RunResult result;
   if (!is_alive()) {
-    Result<std::unique_ptr<NativeInterpreter>> started = NativeInterpreter::begin(sandbox_);
-    if (!started) {
-      return native_not_started("python3", "/", warden::Step::program,
-                                static_cast<int>(started.error()));
+    live_ = sandbox_.early_starts().take_python(PythonStart::plain);
+    if (!live_) {
+      Result<std::unique_ptr<NativeInterpreter>> started =
+          NativeInterpreter::begin(sandbox_, PythonStart::plain);
+      if (!started) {
+        return native_not_started("python3", "/", warden::Step::program,
+                                  static_cast<int>(started.error()));
+      }
+      live_ = *std::move(started);
     }
-    live_ = *std::move(started);
     if (!begins_anew_.empty()) {
       result.reason = fmt::format("the live Python is not in this fork: {}, and began anew",
                                   std::exchange(begins_anew_, {}));

@@ -12,19 +12,21 @@
 
 #include "kernel/time/time_limit.h"
 #include "sandbox/native/native_backend.h"
+#include "sandbox/native/python_starts.h"
 
 namespace cloche::sandbox {
 namespace {
 
 using std::chrono::milliseconds;
 
-// For an interpreter to begin, and to import what a session is.
-constexpr milliseconds open_patience{60'000};
-
 constexpr int too_old = 1;  // what driver.py answers to NativeRequest::open_session
 
 Error cannot_start(std::string_view why) {
   return {ErrorKind::sandbox, Errno::noent, fmt::format("cannot start Python: {}", why)};
+}
+
+std::string opening_request() {
+  return NativeInterpreter::request(static_cast<char>(NativeRequest::open_session), {});
 }
 
 void append_word(std::string& text, std::uint32_t number) {
@@ -74,9 +76,14 @@ Result<SessionInterpreter::Began, Error> NativeSession::start() {
   forget_ended();
   if (live_) return Began::before;
   if (!mail_.wake) return cannot_start(errno_info(Errno::mfile).message);
-  Result<std::unique_ptr<NativeInterpreter>> started = NativeInterpreter::begin(sandbox_);
-  if (!started) return cannot_start(errno_info(started.error()).message);
-  live_ = *std::move(started);
+  sandbox_.tell_use(FirstUse::session);
+  live_ = sandbox_.early_starts().take_python(PythonStart::session);
+  if (!live_) {
+    Result<std::unique_ptr<NativeInterpreter>> started =
+        NativeInterpreter::begin(sandbox_, PythonStart::session);
+    if (!started) return cannot_start(errno_info(started.error()).message);
+    live_ = *std::move(started);
+  }
   CLOCHE_TRY(open());
   if (!begins_anew_.empty()) {
     reason_ = fmt::format("the live Python is not in this fork: {}, and began anew",
@@ -86,8 +93,7 @@ Result<SessionInterpreter::Began, Error> NativeSession::start() {
 }
 
 Result<void, Error> NativeSession::open() {
-  NativeTurn::Plan plan =
-      plan_of(NativeInterpreter::request(static_cast<char>(NativeRequest::open_session), {}));
+  NativeTurn::Plan plan = plan_of(opening_request());
   plan.is_told = false;
   plan.deadline = NativeTurn::Clock::now() + open_patience;
   const NativeTurn::End end = perform(std::move(plan));
@@ -107,6 +113,14 @@ void NativeSession::drop() {
   out_ = err_ = {};
   const MutexLock lock(mail_.mutex);
   mail_.unsent.clear();
+}
+
+bool NativeSession::open(native::Box& box, NativeInterpreter& interpreter) {
+  NativeTurn::Plan plan;
+  plan.request = opening_request();
+  plan.deadline = NativeTurn::Clock::now() + open_patience;
+  plan.output = [](Stream, std::string_view) {};
+  return NativeTurn(box, interpreter, nullptr, std::move(plan)).perform().answer == 0;
 }
 
 // --- Output

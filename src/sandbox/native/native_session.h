@@ -3,6 +3,7 @@
 // by the same modules (native_interpreter.h), and goes on in forks as the kept Python does.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,9 @@ class NativeSession final : public SessionInterpreter {
   explicit NativeSession(NativeBackend& sandbox);
   NativeSession(const NativeSession&) = delete;
   NativeSession& operator=(const NativeSession&) = delete;
+
+  // Has an interpreter become one, whose session nobody has. False: it is none.
+  static bool open(native::Box& box, NativeInterpreter& interpreter);
 
   void listen(Listener listener) override { listener_ = std::move(listener); }
   bool is_there() const override { return live_ != nullptr; }
@@ -41,6 +45,9 @@ class NativeSession final : public SessionInterpreter {
   kernel::TimerThread& timers() noexcept override;
 
  private:
+  // For an interpreter to begin, and to import what a session is.
+  static constexpr std::chrono::milliseconds open_patience{60'000};
+
   struct Output {
     python::SessionOutput::Plan plan;
     python::SessionOutput::Written written;

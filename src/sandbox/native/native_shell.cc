@@ -59,6 +59,8 @@ NativeShell::Shell NativeShell::ensure() {
   if (live_ && !live_->has_ended()) return Shell::live;
   const std::shared_ptr<ShellImage> image = image_to_go_on_from();
   live_.reset();
+  if (!image) live_ = sandbox_.early_starts().take_shell();
+  if (live_) return Shell::live;
   Result<std::unique_ptr<LiveShell>> made = LiveShell::start(sandbox_, image ? image->file() : -1);
   bool is_alive = made && (*made)->is_alive();
   if (!is_alive && image && !(made && (*made)->was_killed())) {
@@ -104,6 +106,7 @@ std::string NativeShell::frame_of(const RunOptions& options, const Variables& cu
 
 RunResult NativeShell::run(const RunOptions& options) {
   const std::uint64_t cancellations = sandbox_.cancellations();
+  sandbox_.tell_use(FirstUse::shell);
   const MutexLock lock(mutex_);
   if (is_cancelled(options, cancellations)) return never_begun(RunStatus::killed);
   const Shell shell = ensure();

@@ -5,8 +5,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -14,40 +12,11 @@
 #include "sandbox/native/freeze_programs.h"
 #include "sandbox/native/native_backend.h"
 #include "sandbox/native/native_parts.h"
+#include "sandbox/native/start_variables.h"
 
 namespace cloche::sandbox {
-namespace {
 
-// What a box may have changed and be as its image all the same (Box::is_as_image), so that no
-// variable may lead an interpreter's start there.
-constexpr std::array<std::string_view, 4> changing{"/workspace", "/tmp", "/dev", "/proc"};
-// Of what a program is at home in, and where it writes: no start reads there.
-constexpr std::array<std::string_view, 4> of_folders{"HOME=", "PWD=", "OLDPWD=", "TMPDIR="};
-
-bool may_change_a_start(std::string_view variable) {
-  if (std::ranges::any_of(of_folders,
-                          [&](std::string_view name) { return variable.starts_with(name); }))
-    return false;
-  const std::string_view value = variable.substr(std::min(variable.find('='), variable.size()));
-  if (variable.starts_with("PATH=")) {  // relative folders
-    for (std::string_view rest = value;;) {
-      rest.remove_prefix(1);
-      if (!rest.starts_with('/')) return true;
-      if (rest.find(':') == std::string_view::npos) break;
-      rest.remove_prefix(rest.find(':'));
-    }
-  }
-  for (const std::string_view name : {"PYTHONPATH=", "PYTHONHOME=", "PYTHONUSERBASE=", "LD_"}) {
-    if (variable.starts_with(name)) return true;
-  }
-  return std::ranges::any_of(changing, [&](std::string_view folder) {
-    return value.find(folder) != std::string_view::npos;
-  });
-}
-
-}  // namespace
-
-std::optional<PythonStarts::Key> PythonStarts::key_of(NativeBackend& sandbox) {
+std::optional<PythonStarts::Key> PythonStarts::key_of(NativeBackend& sandbox, PythonStart what) {
   if (!sandbox.options().mounts.empty() || !sandbox.freeze_programs().exist()) return std::nullopt;
   const native::CommandSpec spec = sandbox.spec_of({});
   if (std::ranges::any_of(spec.environment, may_change_a_start)) return std::nullopt;
@@ -58,15 +27,16 @@ std::optional<PythonStarts::Key> PythonStarts::key_of(NativeBackend& sandbox) {
              .user = sandbox.identity().user,
              .group = sandbox.identity().group,
              .folder = spec.directory,
-             .variables = spec.environment};
+             .variables = spec.environment,
+             .what = what};
 }
 
 PythonStarts::Starts::iterator PythonStarts::find(const Key& key) {
   return std::ranges::find_if(starts_, [&](const Start& start) { return start.key == key; });
 }
 
-SharedFile PythonStarts::find(NativeBackend& sandbox) {
-  const std::optional<Key> key = key_of(sandbox);
+SharedFile PythonStarts::find(NativeBackend& sandbox, PythonStart what) {
+  const std::optional<Key> key = key_of(sandbox, what);
   if (!key) return {};
   SharedFile image;
   {
@@ -95,8 +65,8 @@ SharedFile PythonStarts::find(NativeBackend& sandbox) {
   return image;
 }
 
-void PythonStarts::give_up(NativeBackend& sandbox) {
-  const std::optional<Key> key = key_of(sandbox);
+void PythonStarts::give_up(NativeBackend& sandbox, PythonStart what) {
+  const std::optional<Key> key = key_of(sandbox, what);
   if (!key) return;
   const MutexLock lock(mutex_);
   const auto found = find(*key);
@@ -163,10 +133,10 @@ void PythonStarts::work() {
 SharedFile PythonStarts::make(const SandboxOptions& options, const Key& key) {
   try {
     NativeBackend mother(parts_, options);
-    const std::optional<Key> own = key_of(mother);
+    const std::optional<Key> own = key_of(mother, key.what);
     if (!own || *own != key || !mother.box().is_as_image())
       return {};  // there is another image now
-    return mother.freeze_new_python();
+    return mother.freeze_new_python(key.what);
   } catch (const Error&) {  // a sandbox that wants it hears why
     return {};
   }

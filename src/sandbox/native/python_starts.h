@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PythonStarts: images of interpreters that have begun and done nothing yet, so that the first call
-// of a sandbox need not wait for that. Made as those of forks are, in a sandbox of their own that
-// nobody else has, when the same start is wanted again; kept for the `most` that were wanted last.
+// PythonStarts: images of interpreters that have begun and done nothing yet, or have become a
+// session, so that the first call of a sandbox need not wait for that. Made as those of forks are,
+// in a sandbox of their own that nobody else has, when the same start is wanted again; kept for the
+// `most` that were wanted last.
 //
 // A start is the same where all is that an interpreter begins by: the image, the user, the folder,
 // the variables. Whether the sandbox's own files are still those of its image, its box says
@@ -27,9 +28,14 @@ namespace cloche::sandbox {
 class NativeBackend;
 class NativeParts;
 
+enum class PythonStart : std::uint8_t {
+  plain,    // has done nothing yet
+  session,  // has been asked to open a session
+};
+
 class PythonStarts {
  public:
-  static constexpr std::size_t most = 4;
+  static constexpr std::size_t most = 6;
   // As often an image is given away; the next one has another seed of hashes and other addresses.
   static constexpr std::uint64_t most_uses = 1000;
   static constexpr int most_failures = 3;
@@ -40,9 +46,9 @@ class PythonStarts {
   PythonStarts& operator=(const PythonStarts&) = delete;
 
   // For the first interpreter of this sandbox; null: it begins by itself.
-  SharedFile find(NativeBackend& sandbox);
+  SharedFile find(NativeBackend& sandbox, PythonStart what);
   // What find() gave did not live: after some of those that start has no images any more.
-  void give_up(NativeBackend& sandbox);
+  void give_up(NativeBackend& sandbox, PythonStart what);
   // No more are made.
   void end();
 
@@ -52,6 +58,7 @@ class PythonStarts {
     std::uint32_t user = 0, group = 0;
     std::string folder;
     std::vector<std::string> variables;
+    PythonStart what = PythonStart::plain;
     bool operator==(const Key&) const = default;
   };
   struct Start {
@@ -66,7 +73,7 @@ class PythonStarts {
   };
   using Starts = std::list<Start>;
 
-  static std::optional<Key> key_of(NativeBackend& sandbox);
+  static std::optional<Key> key_of(NativeBackend& sandbox, PythonStart what);
   Starts::iterator find(const Key& key) REQUIRES(mutex_);
   Start* next_to_make() REQUIRES(mutex_);
   void begin() REQUIRES(mutex_);
