@@ -67,7 +67,6 @@ def _cloche_serve():
             return 2
         write.restype = ctypes.c_long
         write.argtypes = (ctypes.c_int, ctypes.c_long)
-        now = look()
         folder = os.getcwd()
         mask = os.umask(0o22)
         os.umask(mask)
@@ -75,6 +74,7 @@ def _cloche_serve():
             warnings.simplefilter('ignore')
             child = os.fork()
         if child:
+            now = look()  # while that one writes
             try:
                 end = os.waitpid(child, 0)[1]
             except ChildProcessError:

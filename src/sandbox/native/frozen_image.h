@@ -32,6 +32,8 @@ class FrozenImage {
 
   // Reads what the pipe, which does not block, has. False: nothing at the moment, or never again.
   bool take_from(int pipe);
+  // It has come to its end.
+  bool is_whole() const noexcept { return size_ != 0 && taken_ == size_; }
   // The file that has it, which nobody can write. EINVAL: it is no image. E2BIG: it is larger than
   // it may be. EIO: some of it is missing, or too much came. Once.
   Result<UniqueFd> finish();
@@ -42,7 +44,6 @@ class FrozenImage {
   static bool drop(int pipe);
   Result<void> begin();
   Result<void> write_piece();
-  bool is_whole() const noexcept { return size_ != 0 && taken_ == size_; }
 
   const std::uint64_t most_bytes_;
   const char* const name_;

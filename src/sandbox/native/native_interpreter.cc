@@ -72,7 +72,7 @@ class LargePipe {
   LargePipe& operator=(const LargePipe&) = delete;
 
  private:
-  static constexpr int large_bytes = 256 << 10, usual_bytes = 64 << 10;
+  static constexpr int large_bytes = 512 << 10, usual_bytes = 64 << 10;
   const int pipe_;
 };
 
@@ -198,6 +198,7 @@ NativeInterpreter::Frozen NativeInterpreter::freeze(ImageUse use) {
                 : "on this kind of machine an interpreter cannot be frozen"};
   }
   if (sandbox_.is_paused()) return {{}, "the sandbox was paused when it was forked"};
+  settle();
   SharedFile kept = kept_.get();
   const LargePipe large(images_.get());
   const std::string order =
@@ -211,19 +212,19 @@ NativeInterpreter::Frozen NativeInterpreter::freeze(ImageUse use) {
   return take_image(use, std::move(kept));
 }
 
-NativeInterpreter::Frozen NativeInterpreter::take_image(ImageUse use, SharedFile kept) {
-  const std::uint64_t limit = sandbox_.options().memory_limit_bytes;
-  const std::uint64_t most = limit == 0 ? ~std::uint64_t{0} >> 1 : limit;
-  Result<native::LargeFile> file =
-      use == ImageUse::fork ? sandbox_.make_large_file() : Errno::nosys;
-  FrozenImage image =
-      file ? FrozenImage(most, *std::move(file))
-           : FrozenImage(most, use == ImageUse::start ? freeze::base_name : "cloche");
+// Its child has written the image, and takes a while to end: nobody need wait for that until the
+// next thing is asked.
+void NativeInterpreter::settle() {
+  if (!std::exchange(awaits_answer_, false)) return;
+  FrozenImage nothing(0);
+  (void)await_answer(nothing, Until::answer);
+}
+
+std::optional<unsigned char> NativeInterpreter::await_answer(FrozenImage& image, Until until) {
   bool is_over = false;
-  std::optional<unsigned char> answer;
-  const auto end = Clock::now() + freeze_patience;
   bool has_images = true;  // somebody can write to the pipe
-  while (!answer && !is_over) {
+  const auto end = Clock::now() + freeze_patience;
+  while (!is_over) {
     std::array<pollfd, 3> waiting{{{has_images ? images_.get() : -1, POLLIN, 0},
                                    {answers_.get(), POLLIN, 0},
                                    {command_->channel(), POLLIN, 0}}};
@@ -233,22 +234,40 @@ NativeInterpreter::Frozen NativeInterpreter::take_image(ImageUse use, SharedFile
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) break;
     if (waiting[0].revents != 0) {
-      if (image.take_from(images_.get())) continue;
+      if (image.take_from(images_.get())) {
+        if (until == Until::whole && image.is_whole()) {
+          awaits_answer_ = true;
+          return static_cast<unsigned char>(FreezeAnswer::done);
+        }
+        continue;
+      }
       has_images = (waiting[0].revents & POLLHUP) == 0;
     }
     if (waiting[1].revents != 0) {
-      answer = read_answer();
-      is_over = !answer && errno == EPIPE;
+      if (const std::optional<unsigned char> answer = read_answer()) {
+        while (Clock::now() < end && image.take_from(images_.get())) continue;
+        return answer;
+      }
+      is_over = errno == EPIPE;
     } else if (waiting[2].revents != 0) {
       is_over = has_ended();
     }
   }
-  if (!answer) {  // it has ended, or what it does is not known
-    command_->kill();
-    has_ended_ = true;
-    return {{}, "it ended before it was frozen"};
-  }
-  while (Clock::now() < end && image.take_from(images_.get())) continue;
+  command_->kill();  // it has ended, or what it does is not known
+  has_ended_ = true;
+  return std::nullopt;
+}
+
+NativeInterpreter::Frozen NativeInterpreter::take_image(ImageUse use, SharedFile kept) {
+  const std::uint64_t limit = sandbox_.options().memory_limit_bytes;
+  const std::uint64_t most = limit == 0 ? ~std::uint64_t{0} >> 1 : limit;
+  Result<native::LargeFile> file =
+      use == ImageUse::fork ? sandbox_.make_large_file() : Errno::nosys;
+  FrozenImage image =
+      file ? FrozenImage(most, *std::move(file))
+           : FrozenImage(most, use == ImageUse::start ? freeze::base_name : "cloche");
+  const std::optional<unsigned char> answer = await_answer(image, Until::whole);
+  if (!answer) return {{}, "it ended before it was frozen"};
   Result<UniqueFd> written = image.finish();
   const auto said = static_cast<FreezeAnswer>(*answer);
   if (said != FreezeAnswer::is_as_before) kept_.forget();

@@ -29,6 +29,7 @@
 
 namespace cloche::sandbox {
 
+class FrozenImage;
 class NativeBackend;
 enum class PythonStart : std::uint8_t;  // of PythonStarts
 
@@ -67,7 +68,10 @@ class NativeInterpreter {
   // since, what it wrote for the fork before is the image of this one.
   Frozen freeze(ImageUse use = ImageUse::fork);
   // It is asked something else.
-  void begin_turn() { kept_.forget(); }
+  void begin_turn() {
+    settle();
+    kept_.forget();
+  }
 
   native::Command& command() noexcept { return *command_; }
   UniqueFd& out() noexcept { return out_; }
@@ -84,6 +88,11 @@ class NativeInterpreter {
  private:
   explicit NativeInterpreter(NativeBackend& sandbox);
   Frozen take_image(ImageUse use, SharedFile kept);
+  void settle();
+  enum class Until : std::uint8_t { answer, whole };
+  // What it answers to the order to freeze, with what it writes of itself until then; or that it has
+  // done so, once the image is whole. Nothing: it has ended, or is ended.
+  std::optional<unsigned char> await_answer(FrozenImage& image, Until until);
 
   NativeBackend& sandbox_;
   std::unique_ptr<native::Command> command_;
@@ -92,6 +101,7 @@ class NativeInterpreter {
   KeptImage kept_;
   bool is_thawing_ = false;  // it has not said yet that it lives
   bool has_ended_ = false;
+  bool awaits_answer_ = false;  // to the last order to freeze
 };
 
 }  // namespace cloche::sandbox
