@@ -117,7 +117,7 @@ TEST_P(FrozenImages, MayBeNoLargerThanTheyAreSaidToBe) {
             "the live Python is not in this fork: its image was larger than the sandbox's memory, "
             "and began anew");
   EXPECT_EQ(reason_of_size("1 << 20"),
-            "the live Python is not in this fork: its image was not whole, and began anew");
+            "the live Python is not in this fork: it could not go on there, and began anew");
 }
 
 TEST_P(FrozenImages, AreNotOfWhatIsKilledMeanwhile) {
@@ -141,7 +141,7 @@ TEST_P(FrozenImages, AreNotOfWhatIsKilledMeanwhile) {
 
 // Which file in memory it has most of what it is from.
 constexpr const char* image_line =
-    "import re; print(max(re.findall(r'^(\\w+)-(\\w+) .* (\\d+) +(/memfd:cloche\\S*)', "
+    "import re; print(max(re.findall(r'^(\\w+)-(\\w+) .* (\\d+) +(/(?:memfd:)?cloche\\S*)', "
     "open('/proc/self/maps').read(), re.M), key=lambda m: int(m[1], 16) - int(m[0], 16))[2:])";
 
 class SharedImages : public FrozenImages {

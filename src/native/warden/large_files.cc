@@ -19,6 +19,9 @@
 namespace cloche::warden {
 namespace {
 
+// Of a file for as long as it takes to open it twice. Processes that map it see this.
+constexpr const char* own_name = "cloche";
+
 struct Doors {
   std::int32_t error = 0;
 };
@@ -79,16 +82,15 @@ LargeFiles::Made LargeFiles::make() noexcept {
   Made made;
   made.error = error_;
   if (error_ != 0) return made;
-  const NumberText name = text_of(++count_);
-  made.writable.reset(::openat(writable_.get(), name.data(),
+  made.writable.reset(::openat(writable_.get(), own_name,
                                O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!made.writable) {
     made.error = errno;
     return made;
   }
-  made.readable.reset(::openat(readable_.get(), name.data(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  made.readable.reset(::openat(readable_.get(), own_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!made.readable) made.error = errno;
-  (void)::unlinkat(writable_.get(), name.data(), 0);
+  (void)::unlinkat(writable_.get(), own_name, 0);
   return made;
 }
 

@@ -2,10 +2,9 @@
 // LargeFiles: files in memory that the kernel gives large pages to where it has some, so that what
 // is written there costs a third. They lie in a file system of their own, which is mounted nowhere
 // and has two doors; a file that is opened by the second cannot be written through it, nor opened
-// anew to be written, by its owner neither. A file has no name, and ends with the last that has it.
+// anew to be written, by its owner neither. A file is in no folder, and ends with the last that has
+// it.
 #pragma once
-
-#include <cstdint>
 
 #include "native/warden/fd.h"
 
@@ -25,7 +24,6 @@ class LargeFiles {
   Fd writable_, readable_;  // the two doors
   int error_ = 0;
   bool has_begun_ = false;
-  std::uint64_t count_ = 0;
 };
 
 }  // namespace cloche::warden
