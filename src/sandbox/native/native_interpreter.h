@@ -90,8 +90,8 @@ class NativeInterpreter {
   Frozen take_image(ImageUse use, SharedFile kept);
   void settle();
   enum class Until : std::uint8_t { answer, whole };
-  // What it answers to the order to freeze, with what it writes of itself until then; or that it has
-  // done so, once the image is whole. Nothing: it has ended, or is ended.
+  // What it answers to the order to freeze, with what it writes of itself until then; or that it
+  // has done so, once the image is whole. Nothing: it has ended, or is ended.
   std::optional<unsigned char> await_answer(FrozenImage& image, Until until);
 
   NativeBackend& sandbox_;
