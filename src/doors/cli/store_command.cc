@@ -104,6 +104,7 @@ int image_remove_command(const Options& options) {
 // Debian by mmdebstrap, from where this machine has its packages from.
 int image_make_command(const Options& options) {
   images::check_image_name(options.image_name);
+  store().expect_archives();
   const Scratch scratch;
   const fs::path archive = scratch.path() / "debian.tar";
   std::string packages = "bash,git,python3,python3-pip,python3-venv,ca-certificates";

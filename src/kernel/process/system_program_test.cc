@@ -6,6 +6,7 @@
 #include <fstream>
 #include <future>
 #include <latch>
+#include <thread>
 
 #include "base/temp_dir_testing.h"
 #include "base/waiting_testing.h"
@@ -80,17 +81,22 @@ class SystemProgramTest : public ::testing::Test {
 TEST_F(SystemProgramTest, ItsCompilerTakesNobodysTime) {
   const std::unique_ptr<Kernel> kernel = kernel_with(ProgramOrigin::system);
   const auto begin = std::chrono::steady_clock::now();
-  const auto clock = std::make_shared<RunClock>(1ms, begin);
+  const auto clock = std::make_shared<RunClock>(200ms, begin);
   auto spawned = std::async(std::launch::async, [&] { return kernel->spawn(own(clock)); });
   compiles.wait();
+  const auto has_begun_to_wait = [&] {
+    const KernelLock lock(kernel->mutex());
+    return clock->waits().total(std::chrono::steady_clock::now()) > 0s;
+  };
+  while (!has_begun_to_wait()) std::this_thread::sleep_for(1ms);
   const auto compiling = std::chrono::steady_clock::now();
-  EXPECT_EQ(spawned.wait_for(50ms), std::future_status::timeout);
+  EXPECT_EQ(spawned.wait_for(300ms), std::future_status::timeout);
   const auto enough = std::chrono::steady_clock::now();
   let_compile();
   const Result<ProcessPtr> process = spawned.get();
   ASSERT_TRUE(process);
   const KernelLock lock(kernel->mutex());
-  // Many times its limit have passed, all of them while it was compiled.
+  // More than its limit has passed, all of them while it was compiled.
   EXPECT_GE(clock->waits().total(enough), enough - compiling);
   EXPECT_FALSE(clock->is_over(begin + (enough - compiling)));
   EXPECT_EQ(kernel->system_waits().total(enough), clock->waits().total(enough));

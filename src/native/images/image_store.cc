@@ -317,12 +317,15 @@ void ImageStore::clear_blobs() const {
   BlobCache::clear(blobs_folder(), manifests);
 }
 
+void ImageStore::expect_archives() const { expect_unpacker(options_.unpacker); }
+
 std::string ImageStore::pull(const std::string& text, std::string name,
                              const PullOptions& options) {
   const Reference reference = Reference::parse(text);
   constexpr std::string_view scheme = "docker://";
   if (name.empty()) name = text.starts_with(scheme) ? text.substr(scheme.size()) : text;
   const fs::path place = place_of(name);
+  expect_archives();
   {
     const BlobCache blobs(blobs_folder());
     const std::string digest = blobs.pull(options_.puller, reference, options_.most_bytes, options);

@@ -63,6 +63,9 @@ class ImageStore {
   void commit(const std::string& name, const Image& base, const UniqueFd& changes,
               ImageConfig config);
 
+  // Throws HostError with one sentence where archives cannot be taken in, before somebody makes one.
+  void expect_archives() const;
+
   std::vector<ImageSummary> list() const;
   // Throws Error where there is none. Sandboxes that are made of it go on.
   void remove(const std::string& name);

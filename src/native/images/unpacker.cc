@@ -22,10 +22,14 @@ const char* word_of(ArchiveKind kind) {
 
 }  // namespace
 
-void unpack(const std::filesystem::path& program, ArchiveKind kind, int archive, int folder,
-            UnpackLimits& limits) {
+void expect_unpacker(const std::filesystem::path& program) {
   if (program.empty())
     throw HostError("archives cannot be unpacked: cloche-unpack is not beside cloche");
+}
+
+void unpack(const std::filesystem::path& program, ArchiveKind kind, int archive, int folder,
+            UnpackLimits& limits) {
+  expect_unpacker(program);
   const HelperResult result = call_helper(
       {.program = program,
        .arguments = {word_of(kind), std::to_string(limits.bytes), std::to_string(limits.files)},

@@ -15,6 +15,9 @@ struct UnpackLimits {
   std::uint64_t files = 0;
 };
 
+// Throws HostError with one sentence where there is no such program.
+void expect_unpacker(const std::filesystem::path& program);
+
 // `archive` is read from where it stands. What it had is taken from the limits. Throws Error with
 // one sentence.
 void unpack(const std::filesystem::path& program, ArchiveKind kind, int archive, int folder,
