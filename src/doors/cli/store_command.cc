@@ -51,6 +51,7 @@ class Scratch {
 // What the program writes goes to standard error. Its exit status.
 int run_program(std::vector<std::string> words) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
@@ -101,6 +102,11 @@ int image_remove_command(const Options& options) {
   return 0;
 }
 
+// Servers that are installed are not started: they have no other user to be.
+constexpr const char* no_servers =
+    R"(--customize-hook=printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d" && )"
+    R"(chmod 755 "$1/usr/sbin/policy-rc.d")";
+
 // Debian by mmdebstrap, from where this machine has its packages from.
 int image_make_command(const Options& options) {
   images::check_image_name(options.image_name);
@@ -112,11 +118,7 @@ int image_make_command(const Options& options) {
   const int status = run_program(
       {"mmdebstrap", "--quiet", "--variant=minbase", "--include=" + packages,
        // There is one user only: apt has no other to become.
-       "--aptopt=APT::Sandbox::User \"root\"",
-       // Nor has a server that is installed another one to start as.
-       "--customize-hook=printf '#!/bin/sh\\nexit 101\\n' >\"$1/usr/sbin/policy-rc.d\" && "
-       "chmod 755 \"$1/usr/sbin/policy-rc.d\"",
-       options.suite, archive.string()});
+       "--aptopt=APT::Sandbox::User \"root\"", no_servers, options.suite, archive.string()});
   if (status != 0)
     throw HostError(fmt::format("mmdebstrap ended with status {}: no image was made", status));
   fmt::print("{}\n", store().import(archive, options.image_name));

@@ -27,24 +27,25 @@ using namespace std::chrono_literals;
 
 class SystemProgramTest : public ::testing::Test {
  protected:
-  SystemProgramTest() { lnx::define_imports(linker); }
+  SystemProgramTest() { lnx::define_imports(linker_); }
   ~SystemProgramTest() override { let_compile(); }
 
   // A kernel with the program /own, whose compiler works until let_compile().
   std::unique_ptr<Kernel> kernel_with(ProgramOrigin origin) {
     const std::vector<std::byte> wasm = wasm::from_wat(R"((module (func (export "_start"))))");
-    const std::filesystem::path file = folder.path() / "own.wasm";
+    const std::filesystem::path file = folder_.path() / "own.wasm";
     std::ofstream(file, std::ios::binary)
         .write(reinterpret_cast<const char*>(wasm.data()),
                static_cast<std::streamsize>(wasm.size()));
     vfs::BaseBuilder builder;
-    const ProgramTag tag = programs.add(file, {}, wasm::Interruption::epochs, origin);
+    const ProgramTag tag = programs_.add(file, {}, wasm::Interruption::epochs, origin);
     EXPECT_TRUE(builder.add_program("own", tag, vfs::SharedBytes::map_file(file.string())));
-    base = builder.freeze();
+    base_ = builder.freeze();
     auto files = std::make_unique<vfs::Namespace>(
-        vfs::make_fs<vfs::MemFs>(base, vfs::Quota{}, vfs::host_clock()));
-    return std::make_unique<Kernel>(KernelServices{wasm::test_engine(), threads, programs, timers},
-                                    std::move(files), KernelOptions{});
+        vfs::make_fs<vfs::MemFs>(base_, vfs::Quota{}, vfs::host_clock()));
+    return std::make_unique<Kernel>(
+        KernelServices{wasm::test_engine(), threads_, programs_, timers_}, std::move(files),
+        KernelOptions{});
   }
 
   static SpawnRequest own(const std::shared_ptr<RunClock>& clock = nullptr,
@@ -58,24 +59,24 @@ class SystemProgramTest : public ::testing::Test {
   }
 
   void let_compile() {
-    if (!released.exchange(true)) may_compile.count_down();
+    if (!released_.exchange(true)) may_compile_.count_down();
   }
 
-  TempDir folder;
-  std::latch compiles{1};
-  std::latch may_compile{1};
-  std::atomic<bool> released = false;
-  std::atomic<int> compilers = 0;
-  wasm::ModuleStore modules{wasm::test_engine(),
-                            {.on_compile = [this](std::string_view, std::uint64_t) {
-                              if (compilers++ == 0) compiles.count_down();
-                              may_compile.wait();
-                            }}};
-  wasm::Linker linker{wasm::test_engine()};
-  ProgramStore programs{modules, linker};
-  TimerThread timers;
-  wasm::GuestThreads threads;
-  vfs::Frozen base;
+  TempDir folder_;
+  std::latch compiles_{1};
+  std::latch may_compile_{1};
+  std::atomic<bool> released_ = false;
+  std::atomic<int> compilers_ = 0;
+  wasm::ModuleStore modules_{wasm::test_engine(),
+                             {.on_compile = [this](std::string_view, std::uint64_t) {
+                               if (compilers_++ == 0) compiles_.count_down();
+                               may_compile_.wait();
+                             }}};
+  wasm::Linker linker_{wasm::test_engine()};
+  ProgramStore programs_{modules_, linker_};
+  TimerThread timers_;
+  wasm::GuestThreads threads_;
+  vfs::Frozen base_;
 };
 
 TEST_F(SystemProgramTest, ItsCompilerTakesNobodysTime) {
@@ -83,7 +84,7 @@ TEST_F(SystemProgramTest, ItsCompilerTakesNobodysTime) {
   const auto begin = std::chrono::steady_clock::now();
   const auto clock = std::make_shared<RunClock>(200ms, begin);
   auto spawned = std::async(std::launch::async, [&] { return kernel->spawn(own(clock)); });
-  compiles.wait();
+  compiles_.wait();
   const auto has_begun_to_wait = [&] {
     const KernelLock lock(kernel->mutex());
     return clock->waits().total(std::chrono::steady_clock::now()) > 0s;
@@ -108,7 +109,7 @@ TEST_F(SystemProgramTest, OneOfTheUsersIsCompiledInTheTimeOfTheRun) {
   const Result<ProcessPtr> process = kernel->spawn(own(clock));
   ASSERT_FALSE(process);
   EXPECT_EQ(process.error(), Errno::timedout);
-  EXPECT_FALSE(released);
+  EXPECT_FALSE(released_);
   const KernelLock lock(kernel->mutex());
   EXPECT_EQ(clock->waits().total(std::chrono::steady_clock::now()), 0s);
 }
@@ -118,7 +119,7 @@ TEST_F(SystemProgramTest, WhoIsStoppedOrKilledDoesNotWaitForTheCompiler) {
   std::stop_source stop;
   auto stopped =
       std::async(std::launch::async, [&] { return kernel->spawn(own(nullptr, stop.get_token())); });
-  compiles.wait();
+  compiles_.wait();
   stop.request_stop();
   EXPECT_EQ(stopped.get().error(), Errno::intr);
   auto killed = std::async(std::launch::async, [&] { return kernel->spawn(own()); });
@@ -128,11 +129,11 @@ TEST_F(SystemProgramTest, WhoIsStoppedOrKilledDoesNotWaitForTheCompiler) {
   }));
   kernel->kill_job(0);
   EXPECT_EQ(killed.get().error(), Errno::intr);
-  EXPECT_FALSE(released);
+  EXPECT_FALSE(released_);
   // The compiler goes on, and who comes next has what it makes.
   let_compile();
   EXPECT_TRUE(kernel->spawn(own()));
-  EXPECT_EQ(compilers, 1);
+  EXPECT_EQ(compilers_, 1);
 }
 
 TEST_F(SystemProgramTest, TheHostCanGiveUpToo) {
@@ -140,12 +141,12 @@ TEST_F(SystemProgramTest, TheHostCanGiveUpToo) {
   const auto program = load_for_host(*kernel, 1, [] { return true; });
   ASSERT_FALSE(program);
   EXPECT_EQ(program.error(), Errno::intr);
-  EXPECT_FALSE(released);
+  EXPECT_FALSE(released_);
 }
 
 TEST_F(SystemProgramTest, AFailedCompilerTakesTheTimeOfTheRun) {
   const std::unique_ptr<Kernel> kernel = kernel_with(ProgramOrigin::system);
-  std::ofstream(folder.path() / "own.wasm", std::ios::binary | std::ios::trunc) << "no program";
+  std::ofstream(folder_.path() / "own.wasm", std::ios::binary | std::ios::trunc) << "no program";
   let_compile();
   const auto clock = std::make_shared<RunClock>(1h);
   const Result<ProcessPtr> process = kernel->spawn(own(clock));

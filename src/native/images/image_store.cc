@@ -235,9 +235,13 @@ std::string ImageStore::import(const fs::path& source, std::string name) {
   const bool is_folder = fs::is_directory(source);
   UniqueFd opened(::open(source.c_str(), O_RDONLY | O_CLOEXEC | (is_folder ? O_DIRECTORY : 0)));
   if (!opened) throw HostError::from_errno(source.string(), errno);
-  UniqueFd content = is_folder ? std::move(opened) : part.make("archive");
-  if (!is_folder)
+  UniqueFd content;
+  if (is_folder) {
+    content = std::move(opened);
+  } else {
+    content = part.make("archive");
     unpack(options_.unpacker, ArchiveKind::archive, opened.get(), content.get(), limits);
+  }
   limits = {options_.most_bytes,
             options_.most_files};  // the archive is gone when the image is there
   std::optional<ImageSource> found = read_image_folder(content.get());

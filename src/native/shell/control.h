@@ -56,7 +56,7 @@ class Control {
 
   // Waits for what Cloche says next; without Cloche the shell ends.
   void receive(Message& message, Files& files) const {
-    alignas(8) char beside[128];
+    alignas(8) char beside[128] = {};
     for (;;) {
       iovec whole{&message, sizeof message};
       msghdr head{};

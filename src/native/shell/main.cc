@@ -75,40 +75,46 @@ bool is_known_bash() {
          dist_version[2] == '2' && dist_version[3] == '\0';
 }
 
+struct Name {
+  template <typename What>
+  Name(What* what) : at(static_cast<const void*>(what)) {}
+  const void* at;
+};
+
 bool has_all_names() {
-  const void* const names[] = {&top_level,
-                               &last_command_exit_value,
-                               &subshell_environment,
-                               &read_but_dont_execute,
-                               &EOF_Reached,
-                               &array_needs_making,
-                               &sourcelevel,
-                               &evalnest,
-                               &sourcenest,
-                               &subshell_level,
-                               &executing,
-                               &executing_builtin,
-                               &stdin_redir,
-                               &last_made_pid,
-                               &last_asynchronous_pid,
-                               &dollar_dollar_pid,
-                               &shell_pgrp,
-                               &original_pgrp,
-                               &pipeline_pgrp,
-                               &startup_state,
-                               &dollar_vars,
-                               &this_command_name,
-                               &command_execution_string,
-                               &trap_list,
-                               &temporary_env,
-                               &global_variables,
-                               &stdin,
-                               &stdout,
-                               &stderr,
-                               &__rseq_size,
-                               &__rseq_offset};
-  for (const void* const name : names) {
-    if (name == nullptr) return false;
+  const Name names[] = {&top_level,
+                        &last_command_exit_value,
+                        &subshell_environment,
+                        &read_but_dont_execute,
+                        &EOF_Reached,
+                        &array_needs_making,
+                        &sourcelevel,
+                        &evalnest,
+                        &sourcenest,
+                        &subshell_level,
+                        &executing,
+                        &executing_builtin,
+                        &stdin_redir,
+                        &last_made_pid,
+                        &last_asynchronous_pid,
+                        &dollar_dollar_pid,
+                        &shell_pgrp,
+                        &original_pgrp,
+                        &pipeline_pgrp,
+                        &startup_state,
+                        &dollar_vars,
+                        &this_command_name,
+                        &command_execution_string,
+                        &trap_list,
+                        &temporary_env,
+                        &global_variables,
+                        &stdin,
+                        &stdout,
+                        &stderr,
+                        &__rseq_size,
+                        &__rseq_offset};
+  for (const Name& name : names) {
+    if (name.at == nullptr) return false;
   }
   return parse_and_execute && top_level_cleanup && reset_local_contexts && dispose_used_env_vars &&
          reset_parser && restore_sigmask && zreset && legal_identifier && bind_global_variable &&

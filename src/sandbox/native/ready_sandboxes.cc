@@ -94,7 +94,7 @@ std::unique_ptr<NativeBackend> ReadySandboxes::take(const SandboxOptions& option
     ++kind.wanted;
     kind.last = now();
     ready.swap(kind.ready);
-    if (!begin()) return nullptr;
+    if (kind.wanted > 1 && !begin()) return nullptr;
   }
   std::unique_ptr<NativeBackend> taken;
   while (!taken && !ready.empty()) {
