@@ -96,11 +96,16 @@ class LinuxRows {
         [](Sandbox& made) { must(made.run_python("print(1)"), "1\n"); }, print);
     first(
         "create + the first execution of a session", "2.0", [&] { return make(); }, execute, print);
-    if (has_numpy)
+    for (const bool is_named : {false, true}) {
+      if (!has_numpy) break;
+      SandboxOptions with_numpy = options();
+      if (is_named) with_numpy.packages = {"numpy"};
+      const Words native{"/usr/bin/python3", "-c", numbers};
       first(
-          "create + numpy used", "4.0", [&] { return make(); },
-          [](Sandbox& made) { must(made.run_python(numbers), "1\n"); },
-          {"/usr/bin/python3", "-c", numbers});
+          is_named ? "the same with numpy in the options" : "create + numpy used", "4.0",
+          [&] { return engine_.create(with_numpy); },
+          [](Sandbox& made) { must(made.run_python(numbers), "1\n"); }, native);
+    }
     row("warm echo", "", [&] { must(warm->run({.script = "echo hi"}), "hi\n"); }, echo);
     row("20 warm echoes in the kept shell", "",
         [&] {

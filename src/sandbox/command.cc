@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 #include "kernel/process/task.h"
+#include "sandbox/exit_codes.h"
 #include "sandbox/sandbox_state.h"
 
 namespace cloche::sandbox {

@@ -22,9 +22,6 @@ namespace cloche::sandbox {
 
 class SandboxState;
 
-inline constexpr int status_timed_out = 124;
-inline constexpr int status_killed = 137;
-
 // A request without files: the shell for a script, what PATH finds for a program. ENOENT when PATH
 // finds nothing.
 Result<kernel::SpawnRequest> command_request(SandboxState& state, const RunOptions& options);

@@ -43,11 +43,11 @@ def _cloche_serve():
         except Exception:
             return None
 
-    def freeze(has_last_image):
+    def freeze(how):
         nonlocal library, own, written
         if len(sys._current_frames()) > 1:
             return 1
-        if has_last_image and written and look() == written:
+        if b'k' in how and written and look() == written:
             return 5
         written = None
         try:
@@ -102,8 +102,35 @@ def _cloche_serve():
                 finder.invalidate_caches()
         if 'random' in sys.modules:
             sys.modules['random'].seed()
+        for name in ('numpy.random', 'torch') if b's' in how else ():
+            try:
+                if name in sys.modules:
+                    sys.modules[name].seed()
+            except Exception:
+                pass
         if session:
             session.take_up()
+        return 0
+
+    def preload(requirements):
+        """Imports what these distributions are for, as far as they are there."""
+        import importlib, importlib.metadata as metadata, re
+        def usual(name):
+            return re.sub('[-_.]+', '-', name).lower()
+        if not hasattr(metadata, 'packages_distributions'):  # before Python 3.10
+            return 0
+        modules = {}
+        for module, distributions in metadata.packages_distributions().items():
+            for name in set(map(usual, distributions)) if not module.startswith('_') else ():
+                modules.setdefault(name, []).append(module)
+        for requirement in requirements.decode().splitlines():
+            name = usual(re.match('[A-Za-z0-9._-]*', requirement)[0])
+            for module in modules.get(name, ()):
+                if len(modules[name]) == 1 or usual(module) == name:
+                    try:
+                        importlib.import_module(module)
+                    except Exception:
+                        pass
         return 0
 
     def open_session():
@@ -147,6 +174,8 @@ def _cloche_serve():
         try:
             if what == b'p':
                 status = run(payload)
+            elif what == b'i':
+                status = preload(payload)
             elif what == b'z':
                 status = freeze(payload)
             elif what == b'o':

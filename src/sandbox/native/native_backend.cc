@@ -123,8 +123,7 @@ NativeBackend::NativeBackend(NativeParts& parts, SandboxOptions options)
   if (!options_.commands.empty()) set_commands(options_.commands);
   if (!options_.network.allow.empty()) start_network(options_.network);
   network_rules_ = options_.network.allow;
-  if (const auto installed = install_packages(options_.packages); !installed)
-    throw Error(installed.error());
+  bring_packages();
 }
 
 NativeBackend::NativeBackend(NativeParts& parts, NativeBackend& parent)
@@ -178,6 +177,14 @@ void NativeBackend::add_trust() {
     if (!environment_.contains(name)) own_variables_[name] = value;
   }
   environment_ = std::move(variables);
+}
+
+void NativeBackend::bring_packages() {
+  FulfilledPackages& fulfilled = parts_.fulfilled_packages();
+  if (options_.packages.empty() || fulfilled.are_there(*this, options_.packages)) return;
+  if (const auto installed = install_packages(options_.packages); !installed)
+    throw Error(installed.error());
+  fulfilled.learn(*this, options_.packages);
 }
 
 std::map<std::string, std::string> NativeBackend::lasting_environment() const {
@@ -366,7 +373,8 @@ PythonStarts& NativeBackend::python_starts() noexcept { return parts_.python_sta
 
 SharedFile NativeBackend::freeze_new_python(PythonStart what) {
   const Result<std::unique_ptr<NativeInterpreter>> made = NativeInterpreter::start(*this, {});
-  if (!made || (what == PythonStart::session && !NativeSession::open(*box_, **made)))
+  if (!made || (what == PythonStart::session && !NativeSession::open(*box_, **made)) ||
+      !NativeSession::preload(*box_, **made, options_.packages))
     return nullptr;
   return (*made)->freeze(NativeInterpreter::ImageUse::start).image.file;
 }

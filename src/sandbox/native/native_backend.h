@@ -126,6 +126,8 @@ class NativeBackend final : public Backend {
   void begin();
   // That programs trust in the authority, where there are secrets.
   void add_trust() EXCLUDES(mutex_);
+  // Of its options.
+  void bring_packages();
   // The environment without what secrets have brought.
   std::map<std::string, std::string> lasting_environment() const EXCLUDES(mutex_);
   std::map<std::string, std::string> own_variables() const EXCLUDES(mutex_) {

@@ -17,6 +17,7 @@
 
 #include "base/write_fully.h"
 #include "native/host/patience.h"
+#include "sandbox/exit_codes.h"
 #include "sandbox/native/live_shell.h"
 #include "sandbox/native/sealed_file.h"
 
@@ -25,7 +26,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int status_timed_out = 124, status_killed = 137;
 constexpr int status_not_executable = 126, status_not_found = 127;
 // What a command has left behind and still writes, such as the tee of `exec > >(tee log)`.
 constexpr std::chrono::milliseconds settle_quiet{5}, settle_most{50};

@@ -28,8 +28,8 @@ using Clock = std::chrono::steady_clock;
 // For an image, which is written at once.
 constexpr std::chrono::milliseconds freeze_patience{10'000};
 
-// What goes along with the order to freeze, where the last image is still here.
-constexpr std::string_view has_last_image = "k";
+// What goes along with the order to freeze: the last image is still here; it is that of a start.
+constexpr std::string_view has_last_image = "k", is_of_a_start = "s";
 
 // As driver.py says them.
 enum class FreezeAnswer : std::uint8_t {
@@ -201,8 +201,9 @@ NativeInterpreter::Frozen NativeInterpreter::freeze(ImageUse use) {
   settle();
   SharedFile kept = kept_.get();
   const LargePipe large(images_.get());
-  const std::string order =
-      request(static_cast<char>(NativeRequest::freeze), kept ? has_last_image : "");
+  std::string how(kept ? has_last_image : "");
+  if (use == ImageUse::start) how += is_of_a_start;
+  const std::string order = request(static_cast<char>(NativeRequest::freeze), how);
   if (::send(requests_.get(), order.data(), order.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
       static_cast<ssize_t>(order.size())) {
     command_->kill();

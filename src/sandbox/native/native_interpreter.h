@@ -33,7 +33,12 @@ class FrozenImage;
 class NativeBackend;
 enum class PythonStart : std::uint8_t;  // of PythonStarts
 
-enum class NativeRequest : char { program = 'p', freeze = 'z', open_session = 'o' };
+enum class NativeRequest : char {
+  program = 'p',
+  freeze = 'z',
+  open_session = 'o',
+  preload = 'i',  // requirements, a line each: what these packages are imported by is imported
+};
 
 class NativeInterpreter {
  public:

@@ -67,8 +67,9 @@ Result<void, Error> install_by_pip(NativeBackend& sandbox, const std::vector<std
   command.timeout = patience;
   // What the sandbox's environment says of pip wins. A sandbox has no system that others manage.
   const std::map<std::string, std::string> known = sandbox.environment();
+  // Where it has nothing to do it changes no file, so that a start is still that of others.
   for (const char* name : {"PIP_BREAK_SYSTEM_PACKAGES", "PIP_DISABLE_PIP_VERSION_CHECK",
-                           "PIP_NO_CACHE_DIR", "PIP_NO_INPUT"}) {
+                           "PIP_NO_CACHE_DIR", "PIP_NO_INPUT", "PYTHONDONTWRITEBYTECODE"}) {
     if (!known.contains(name)) command.environment[name] = "1";
   }
   if (!known.contains("PIP_ROOT_USER_ACTION"))

@@ -13,6 +13,7 @@
 #include "native/images/image_store.h"
 #include "sandbox/native/edge_watch.h"
 #include "sandbox/native/freeze_programs.h"
+#include "sandbox/native/fulfilled_packages.h"
 #include "sandbox/native/python_programs.h"
 #include "sandbox/native/python_starts.h"
 #include "sandbox/native/ready_sandboxes.h"
@@ -35,6 +36,7 @@ class NativeParts {
   const PythonPrograms& python_programs() const noexcept { return python_programs_; }
   kernel::TimerThread& timers() noexcept { return timers_; }
   EdgeWatch& edge_watch() noexcept { return edge_watch_; }
+  FulfilledPackages& fulfilled_packages() noexcept { return fulfilled_packages_; }
   PythonStarts& python_starts() noexcept { return python_starts_; }
   ReadySandboxes& ready_sandboxes() noexcept { return ready_sandboxes_; }
 
@@ -49,6 +51,7 @@ class NativeParts {
   PythonPrograms python_programs_;
   kernel::TimerThread timers_;
   EdgeWatch edge_watch_;
+  FulfilledPackages fulfilled_packages_;
   PythonStarts python_starts_{*this};  // whose thread ends before
   ReadySandboxes ready_sandboxes_;     // what is above
 };

@@ -8,14 +8,13 @@
 #include <csignal>
 #include <utility>
 
+#include "sandbox/exit_codes.h"
 #include "sandbox/native/native_backend.h"
 #include "sandbox/native/native_turn.h"
 #include "sandbox/native/python_starts.h"
 
 namespace cloche::sandbox {
 namespace {
-
-constexpr int status_timed_out = 124, status_killed = 137;
 
 // How a call ended, of which the interpreter has gone.
 void set_ended(RunResult& result, const NativeTurn::End& end, bool is_cancelled,

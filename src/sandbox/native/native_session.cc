@@ -2,6 +2,7 @@
 #include "sandbox/native/native_session.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 
@@ -115,12 +116,24 @@ void NativeSession::drop() {
   mail_.unsent.clear();
 }
 
-bool NativeSession::open(native::Box& box, NativeInterpreter& interpreter) {
+bool NativeSession::asked(native::Box& box, NativeInterpreter& interpreter, std::string request) {
   NativeTurn::Plan plan;
-  plan.request = opening_request();
+  plan.request = std::move(request);
   plan.deadline = NativeTurn::Clock::now() + open_patience;
   plan.output = [](Stream, std::string_view) {};
   return NativeTurn(box, interpreter, nullptr, std::move(plan)).perform().answer == 0;
+}
+
+bool NativeSession::open(native::Box& box, NativeInterpreter& interpreter) {
+  return asked(box, interpreter, opening_request());
+}
+
+bool NativeSession::preload(native::Box& box, NativeInterpreter& interpreter,
+                            const std::vector<std::string>& packages) {
+  if (packages.empty()) return true;
+  return asked(box, interpreter,
+               NativeInterpreter::request(static_cast<char>(NativeRequest::preload),
+                                          fmt::format("{}", fmt::join(packages, "\n"))));
 }
 
 // --- Output

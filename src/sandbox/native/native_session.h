@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/mutex.h"
 #include "sandbox/native/native_interpreter.h"
@@ -22,6 +23,9 @@ class NativeSession final : public SessionInterpreter {
 
   // Has an interpreter become one, whose session nobody has. False: it is none.
   static bool open(native::Box& box, NativeInterpreter& interpreter);
+  // Has it import what these packages are for. False: it has ended.
+  static bool preload(native::Box& box, NativeInterpreter& interpreter,
+                      const std::vector<std::string>& packages);
 
   void listen(Listener listener) override { listener_ = std::move(listener); }
   bool is_there() const override { return live_ != nullptr; }
@@ -55,6 +59,8 @@ class NativeSession final : public SessionInterpreter {
   };
   class Current;
 
+  // True: the answer is 0, in time.
+  static bool asked(native::Box& box, NativeInterpreter& interpreter, std::string request);
   NativeTurn::Plan plan_of(std::string request);
   NativeTurn::End perform(NativeTurn::Plan plan);
   void write(Stream stream, std::string_view bytes);

@@ -6,13 +6,12 @@
 #include <csignal>
 #include <utility>
 
+#include "sandbox/exit_codes.h"
 #include "sandbox/native/native_backend.h"
 #include "sandbox/shell_frame.h"
 
 namespace cloche::sandbox {
 namespace {
-
-constexpr int status_killed = 128 + SIGKILL;
 
 RunResult never_begun(RunStatus status) {
   RunResult result;

@@ -28,6 +28,7 @@ std::optional<PythonStarts::Key> PythonStarts::key_of(NativeBackend& sandbox, Py
              .group = sandbox.identity().group,
              .folder = spec.directory,
              .variables = spec.environment,
+             .packages = sandbox.options().packages,
              .what = what};
 }
 
@@ -50,6 +51,7 @@ SharedFile PythonStarts::find(NativeBackend& sandbox, PythonStart what) {
       start.options.image = sandbox.options().image;
       start.options.user = sandbox.options().user;
       start.options.home = sandbox.options().home;
+      start.options.packages = sandbox.options().packages;
       start.options.environment = sandbox.environment();
       if (starts_.size() > most) starts_.pop_back();
       return {};

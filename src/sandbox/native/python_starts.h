@@ -5,7 +5,7 @@
 // `most` that were wanted last.
 //
 // A start is the same where all is that an interpreter begins by: the image, the user, the folder,
-// the variables. Whether the sandbox's own files are still those of its image, its box says
+// the variables, and the packages that the sandbox was made with, which are imported. Whether the sandbox's own files are still those of its image, its box says
 // (Box::is_as_image).
 //
 // Thread-safe.
@@ -58,6 +58,7 @@ class PythonStarts {
     std::uint32_t user = 0, group = 0;
     std::string folder;
     std::vector<std::string> variables;
+    std::vector<std::string> packages;  // that are imported
     PythonStart what = PythonStart::plain;
     bool operator==(const Key&) const = default;
   };

@@ -16,10 +16,9 @@ namespace {
 SteadyTime now() { return std::chrono::steady_clock::now(); }
 
 bool may_be_ready(const SandboxOptions& options) {
-  return options.isolation == Isolation::full && options.packages.empty() &&
-         options.mounts.empty() && options.commands.empty() && options.program_folder.empty() &&
-         !options.trace && options.network.allow.empty() && options.network.secrets.empty() &&
-         !options.network.audit;
+  return options.isolation == Isolation::full && options.mounts.empty() &&
+         options.commands.empty() && options.program_folder.empty() && !options.trace &&
+         options.network.allow.empty() && options.network.secrets.empty() && !options.network.audit;
 }
 
 // Of two that may be ready. Without rules no other option of the network means anything until some
@@ -38,7 +37,7 @@ bool are_alike(const SandboxOptions& one, const SandboxOptions& other) {
     return std::tie(options.engine, options.timeout, options.file_limit_bytes,
                     options.file_limit_inodes, options.memory_limit_bytes, options.cpus,
                     options.process_limit, options.open_file_limit, options.environment,
-                    options.user, options.home, options.image);
+                    options.user, options.home, options.image, options.packages);
   };
   return of(one) == of(other) && are_alike(one.network, other.network);
 }

@@ -3,8 +3,8 @@
 // started that others of the same options were asked for. One is given once, to who wants it with
 // the very options that it was made with; nothing has been asked of it.
 //
-// Options that call somebody, name folders of the host, or let the sandbox reach or install
-// something are nobody else's: of those there are none. `wanted` counts how often a kind was.
+// Options that call somebody, name folders of the host, or let the sandbox reach something are
+// nobody else's: of those there are none. `wanted` counts how often a kind was.
 //
 // A thread makes them, one at a time, once a kind is wanted again and what it is asked first is
 // known. At most `most_of_a_kind` wait, for `most_kinds`; those of a kind that nobody has wanted

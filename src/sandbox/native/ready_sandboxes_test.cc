@@ -132,6 +132,7 @@ TEST_F(ReadySandboxesTest, AreForNoOtherOptions) {
   expect_another([](SandboxOptions& options) { options.home = "/home/other"; });
   expect_another([](SandboxOptions& options) { options.user = "1000"; });
   expect_another([](SandboxOptions& options) { options.timeout = std::chrono::seconds(1); });
+  expect_another([](SandboxOptions& options) { options.cpus = 1; });
   expect_another([](SandboxOptions& options) { options.network.deny = {"*"}; });
   expect_another([](SandboxOptions& options) { options.network.audit = [](const auto&) {}; });
   expect_another([](SandboxOptions& options) { options.network.allow = {"localhost:9"}; });
@@ -164,6 +165,45 @@ TEST_F(ReadySandboxesTest, AreOfTheImageThatTheNameMeansNow) {
   EXPECT_EQ(kept(*make(), "cat /etc/new"), "new\n");
   parts_->images().remove("test");
   EXPECT_THROW((void)make(), Error);
+}
+
+// Of a package whose module has another name, and a pip that has nothing to do, and is asked once.
+TEST_F(ReadySandboxesTest, ImportThePackagesOfTheirOptions) {
+  if (!has_python()) GTEST_SKIP() << "this machine has no python3";
+  {
+    const auto sandbox = make();
+    EXPECT_EQ(python(*sandbox,
+                     "import os\nplace = os.path.dirname(os.__file__)\n"
+                     "def write(name, text):\n"
+                     "  os.makedirs(os.path.dirname(place + name), exist_ok=True)\n"
+                     "  open(place + name, 'w').write(text)\n"
+                     "write('/pip/__main__.py', 'open(\\'/workspace/asked\\', \\'w\\')')\n"
+                     "write('/own_module/__init__.py', 'import os\\nvalue = os.getpid()')\n"
+                     "write('/broken.py', '1 / 0')\n"
+                     "for name, module in ('own', 'own_module'), ('broken', 'broken'):\n"
+                     "  info = '/%s-1.0.dist-info/' % name\n"
+                     "  write(info + 'METADATA', 'Name: %s\\nVersion: 1.0\\n' % name)\n"
+                     "  write(info + 'top_level.txt', module + '\\n')"),
+              "");
+    ASSERT_TRUE(sandbox->commit_image("packaged").ok());
+  }
+  options_.image = "packaged";
+  options_.packages = {"Own >= 1", "broken", "not-there"};
+  const auto imported = [](Backend& sandbox) {
+    return python(sandbox,
+                  "import sys; print('own_module' in sys.modules, 'broken' in sys.modules)");
+  };
+  EXPECT_EQ(kept(*make(), "ls"), "asked\n");
+  std::string said;
+  for (int i = 0; i < 100 && said != "True False\n"; ++i) {
+    const auto sandbox = make();
+    said = imported(*sandbox);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_EQ(said, "True False\n");
+  EXPECT_EQ(kept(*make(), "ls"), "");
+  options_.packages.clear();
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(imported(*make()), "False False\n");
 }
 
 TEST_F(ReadySandboxesTest, ThatAreCancelledBeforeTheirFirstUseHaveIt) {

@@ -6,13 +6,12 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 #include "sandbox/command.h"
+#include "sandbox/exit_codes.h"
 #include "sandbox/python/interpreter.h"
 #include "sandbox/sandbox_state.h"
 
 namespace cloche::sandbox {
 namespace {
-
-constexpr int status_timed_out = 124;
 
 // Bytes that a capture keeps of one call: every call of the sandbox may ask for less, none for
 // more.

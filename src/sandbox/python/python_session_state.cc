@@ -10,6 +10,7 @@
 #include "python/json_text.h"
 #include "sandbox/backend.h"
 #include "sandbox/command.h"
+#include "sandbox/exit_codes.h"
 
 namespace cloche::sandbox {
 namespace {

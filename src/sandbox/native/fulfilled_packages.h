@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// FulfilledPackages: the wishes for packages that images have turned out to have already, so that
+// pip is asked once. The `most` wished for last are known.
+//
+// Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/unique_fd.h"
+
+namespace cloche::sandbox {
+
+class NativeBackend;
+
+class FulfilledPackages {
+ public:
+  static constexpr std::size_t most = 32;
+
+  // Of a sandbox that is new. False: it is not known.
+  bool are_there(NativeBackend& sandbox, const std::vector<std::string>& names);
+  // Pip has said that it has them now.
+  void learn(NativeBackend& sandbox, const std::vector<std::string>& names);
+
+ private:
+  struct Wish {
+    std::uint64_t device = 0, inode = 0;  // of the image
+    std::uint32_t user = 0, group = 0;
+    std::vector<std::string> names;
+    bool operator==(const Wish&) const = default;
+  };
+  struct Known {
+    Wish wish;
+    UniqueFd image;  // so that its number is no other's
+  };
+  // Nothing where variables may lead pip elsewhere.
+  static std::optional<Wish> wish_of(NativeBackend& sandbox, const std::vector<std::string>& names);
+
+  Mutex mutex_;
+  std::list<Known> known_ GUARDED_BY(mutex_);
+};
+
+}  // namespace cloche::sandbox
