@@ -63,7 +63,8 @@ class ImageStore {
   void commit(const std::string& name, const Image& base, const UniqueFd& changes,
               ImageConfig config);
 
-  // Throws HostError with one sentence where archives cannot be taken in, before somebody makes one.
+  // Throws HostError with one sentence where archives cannot be taken in, before somebody makes
+  // one.
   void expect_archives() const;
 
   std::vector<ImageSummary> list() const;

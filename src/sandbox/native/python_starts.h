@@ -5,8 +5,8 @@
 // `most` that were wanted last.
 //
 // A start is the same where all is that an interpreter begins by: the image, the user, the folder,
-// the variables, and the packages that the sandbox was made with, which are imported. Whether the sandbox's own files are still those of its image, its box says
-// (Box::is_as_image).
+// the variables, and the packages that the sandbox was made with, which are imported. Whether the
+// sandbox's own files are still those of its image, its box says (Box::is_as_image).
 //
 // Thread-safe.
 #pragma once
