@@ -81,6 +81,7 @@ TEST(Sessions, OfACellHaveItsKeyInTheirIds) {
 TEST(Sessions, AreListedNewestFirst) {
   SessionManager manager(engine(), {});
   std::vector<std::string> ids;
+  ids.reserve(5);
   for (int i = 0; i < 5; ++i) ids.push_back(must_create(manager, {.owner = "a"})->facts().id);
   must_create(manager, {.owner = "b"});
   auto page = manager.list("a", 2, 1);

@@ -3,18 +3,23 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
+#include <cstdlib>
 
 namespace cloche {
 
 std::uint64_t resident_bytes() noexcept {
   std::FILE* file = std::fopen("/proc/self/statm", "re");
   if (!file) return 0;
-  unsigned long total = 0;
-  unsigned long resident = 0;
-  const int read = std::fscanf(file, "%lu %lu", &total, &resident);
+  std::array<char, 128> line{};
+  const bool is_read = std::fgets(line.data(), line.size(), file) != nullptr;
   std::fclose(file);
-  return read == 2 ? resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
+  if (!is_read) return 0;
+  char* after_total = nullptr;  // the first number; the second is what is resident
+  (void)std::strtoul(line.data(), &after_total, 10);
+  return std::strtoul(after_total, nullptr, 10) *
+         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 std::uint64_t machine_memory_bytes() noexcept {

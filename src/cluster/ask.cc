@@ -91,6 +91,7 @@ std::vector<std::optional<http::Response>> talk_to_all(std::vector<Talk> talks, 
     }
   }
   std::vector<std::optional<http::Response>> answers;
+  answers.reserve(talks.size());
   for (Talk& talk : talks)
     answers.push_back(talk.ended ? parse_answer(std::move(talk.got)) : std::nullopt);
   return answers;
@@ -103,6 +104,7 @@ std::vector<std::optional<http::Response>> ask_all(const PeerWire& wire,
                                                    SteadyTime deadline,
                                                    std::uint64_t answer_max_bytes) {
   std::vector<Talk> talks;
+  talks.reserve(questions.size());
   for (const Question& question : questions)
     talks.push_back({wire.begin(question.address), question.text, {}, false});
   return talk_to_all(std::move(talks), deadline, answer_max_bytes);
@@ -112,6 +114,7 @@ std::vector<std::optional<http::Response>> ask_connected(std::vector<UniqueFd> c
                                                          std::string_view text, SteadyTime deadline,
                                                          std::uint64_t answer_max_bytes) {
   std::vector<Talk> talks;
+  talks.reserve(connections.size());
   for (UniqueFd& connection : connections)
     talks.push_back({std::move(connection), text, {}, false});
   return talk_to_all(std::move(talks), deadline, answer_max_bytes);

@@ -76,7 +76,9 @@ UniqueFd Router::connect_to(CellKey cell, std::chrono::steady_clock::time_point 
     const bool is_new = peer && peer->asked >= known_since;
     const bool has_it =
         is_new && std::ranges::find(peer->report.keys, cell) != peer->report.keys.end();
-    if (has_it) fd = parts_.wire.connect(peer->address, now + connect_patience);
+    // One that stands still takes connections, and would never answer.
+    const bool is_silent = peer && !peer->answers && now - peer->answered > options_.patience;
+    if (has_it && !is_silent) fd = parts_.wire.connect(peer->address, now + connect_patience);
     if (fd || !may_wait || now >= deadline) break;
     if (!is_new) parts_.peers.look_again();
     std::this_thread::sleep_for(backoff.next());
@@ -132,6 +134,7 @@ bool Router::create_elsewhere(const http::Request& request,
                               const std::shared_ptr<http::Exchange>& exchange) {
   const std::vector<Peer> peers = parts_.peers.all();
   std::vector<double> headrooms;
+  headrooms.reserve(peers.size());
   for (const Peer& peer : peers)
     headrooms.push_back(peer.answers && peer.report.ready ? peer.report.headroom : 0);
   const std::string text = hop_text(request, request.target, options_.token);

@@ -233,6 +233,7 @@ TEST_P(SharedImages, AreNotOfFilesThatAreOthersNow) {
 TEST_P(SharedImages, AreOfManyForksAtOnce) {
   const auto parent = make_parent();
   std::vector<std::unique_ptr<Sandbox>> twins;
+  twins.reserve(6);
   for (int i = 0; i < 6; ++i) twins.push_back(parent->fork());
   for (int i = 0; i < 6; ++i)
     EXPECT_EQ(twins[static_cast<std::size_t>(i)]

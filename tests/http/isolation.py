@@ -41,8 +41,11 @@ class Isolated(Server):
         super().__init__("serve", "--isolate", by, "--tokens-file", self.tokens.name, *words, **more)
 
     def spawner(self) -> int:
-        [pid] = [pid for pid in children(self.process.pid)
-                 if Path(f"/proc/{pid}/comm").read_text() == "cloche-spawner\n"]
+        """Which gives itself its name, a moment after the server may answer already."""
+        named = lambda: [pid for pid in children(self.process.pid)
+                         if Path(f"/proc/{pid}/comm").read_text() == "cloche-spawner\n"]
+        until(named, "the spawner has its name")
+        [pid] = named()
         return pid
 
     def workers(self) -> list:

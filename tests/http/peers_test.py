@@ -2,9 +2,11 @@
 """Cells that know each other (--peers): any of them answers for all."""
 import json
 import os
+import signal
 import socket
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -287,6 +289,18 @@ class Away(unittest.TestCase):
             self.assertEqual([s["sessionId"] for s in json.loads(body)["sessions"]], [own])
             self.assertEqual((status, headers["X-Cloche-Missing-Cells"]), (200, "2"))
             self.assertEqual(key_of(cells.create(1)), 1)
+
+    def test_one_that_stands_still_is_not_waited_for_by_new_requests(self):
+        with Cells(keys=(1, 2)) as cells:
+            path = "/sessions/" + cells.create(2)
+            cells[2].process.send_signal(signal.SIGSTOP)
+            try:
+                time.sleep(8)  # it has said nothing for longer than a cell has patience
+                status, headers, _ = cells[1].ask("GET", path, token=TOKENS[0])
+                self.assertEqual((status, headers["X-Cloche-Cell"]), (503, "2"))
+            finally:
+                cells[2].process.send_signal(signal.SIGCONT)
+            until(lambda: cells[1].ask("GET", path, token=TOKENS[0])[0] == 200, "it goes on")
 
 
 class Steps(unittest.TestCase):

@@ -13,6 +13,7 @@
 #include <netinet/in.h>
 #include <sys/un.h>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -124,7 +125,9 @@ class HostileGuest : public testing::Test {
                                 .directory = "/",
                                 .files = {nothing.get(), nothing.get(), nothing.get()}});
     ASSERT_TRUE(command.ok());
-    while (box_->usage()->processes < processes) continue;
+    // Those that stop each other may all stand still before there are as many.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (box_->usage()->processes < processes && std::chrono::steady_clock::now() < end) continue;
     (*command)->kill();
     for (bool killed = false; !killed;) {
       ASSERT_TRUE(readable_within((*command)->channel(), patience));

@@ -47,6 +47,7 @@ int run_setup(PythonSession& session, const std::string& path, const std::string
 
 int image_build_command(const Options& options) {
   std::vector<std::pair<std::string, std::string>> scripts;
+  scripts.reserve(options.setup_scripts.size());
   for (const std::string& path : options.setup_scripts)
     scripts.emplace_back(path, text_of_file(path));
   Engine engine(engine_options());

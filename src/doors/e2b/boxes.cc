@@ -20,7 +20,7 @@ std::string_view without_tag(std::string_view id) { return id.substr(0, id.find(
 
 session::SteadyTime deadline_after(Seconds time) { return std::chrono::steady_clock::now() + time; }
 
-const CallError gone{"unavailable", "The sandbox was not found"};
+CallError gone() { return {"unavailable", "The sandbox was not found"}; }
 
 }  // namespace
 
@@ -219,8 +219,8 @@ bool Boxes::close(const std::string& id, const std::string& owner) {
 bool Boxes::pause(const BoxPtr& box, session::SessionManager::Processes processes) {
   if (!sessions_.pause(box->session, processes)) return false;
   if (processes == session::SessionManager::Processes::end) {
-    box->processes->stop(gone);
-    box->watches->stop(gone);
+    box->processes->stop(gone());
+    box->watches->stop(gone());
     box->interpreter.restart();
   }
   sessions_.set_deadline(box->session, session::SteadyTime::max());
@@ -338,8 +338,8 @@ bool Boxes::came_due(const std::shared_ptr<session::Session>& session) {
 void Boxes::stopping(const session::Session& session) {
   const BoxPtr box = find_any(session.facts().id);
   if (!box) return;
-  box->processes->end_streams(gone);
-  box->watches->end_streams(gone);
+  box->processes->end_streams(gone());
+  box->watches->end_streams(gone());
   relays_.drop(box->id);
   box->interpreter.break_off();
 }
@@ -353,8 +353,8 @@ void Boxes::forget(const std::string& id) {
     box = std::move(found->second);
     boxes_.erase(found);
   }
-  box->processes->stop(gone);
-  box->watches->stop(gone);
+  box->processes->stop(gone());
+  box->watches->stop(gone());
 }
 
 }  // namespace cloche::e2b

@@ -286,6 +286,7 @@ std::optional<std::pair<int, OrderedJson>> Processes::find_ended(const Json* sel
 std::vector<std::shared_ptr<Process>> Processes::list() const {
   std::vector<std::shared_ptr<Process>> all;
   const MutexLock lock(mutex_);
+  all.reserve(processes_.size());
   for (const auto& [pid, process] : processes_) all.push_back(process);
   return all;
 }
