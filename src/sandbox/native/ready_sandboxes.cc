@@ -15,6 +15,11 @@ namespace {
 
 SteadyTime now() { return std::chrono::steady_clock::now(); }
 
+#if defined(__x86_64__) && defined(__GLIBCXX__)
+static_assert(sizeof(SandboxOptions) == 552 && sizeof(NetworkOptions) == 200,
+              "a new option is compared below, or makes a sandbox nobody else's");
+#endif
+
 bool may_be_ready(const SandboxOptions& options) {
   return options.isolation == Isolation::full && options.mounts.empty() &&
          options.commands.empty() && options.program_folder.empty() && !options.trace &&

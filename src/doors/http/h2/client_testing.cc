@@ -133,7 +133,7 @@ struct ClientInMemory::Callbacks {
                         std::uint32_t* flags, nghttp2_data_source*, void* user_data) {
     Upload& upload = self(user_data).uploads_[stream];
     const std::size_t taken = std::min(size, upload.bytes.size());
-    std::memcpy(to, upload.bytes.data(), taken);
+    upload.bytes.copy(reinterpret_cast<char*>(to), taken);
     upload.bytes.erase(0, taken);
     if (upload.ended && upload.bytes.empty()) {
       *flags |= NGHTTP2_DATA_FLAG_EOF;

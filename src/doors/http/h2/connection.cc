@@ -15,7 +15,7 @@ constexpr std::size_t enough_bytes = 64 << 10;  // for one write
 // While so many frames wait for a client that reads nothing, nothing more is read from it.
 constexpr std::size_t waiting_frames_max = 300;
 // A stream that ended before its work did still counts as work.
-constexpr std::size_t alive_max = 2 * H2Session::streams_max;
+constexpr std::size_t alive_max = 2 * std::size_t{H2Session::streams_max};
 // How long a connected client may take to send its request once the server drains.
 constexpr std::chrono::seconds last_call{2};
 constexpr std::chrono::seconds linger_time{2};
