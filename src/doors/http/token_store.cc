@@ -88,7 +88,7 @@ std::optional<std::string> TokenStore::owner_of(std::string_view token) const {
 }
 
 std::optional<std::string> TokenStore::owner_of_header(std::string_view value) const {
-  if (sole_owner_) return *sole_owner_;
+  if (sole_owner_) return sole_owner_;
   if (empty()) return std::string();
   static constexpr std::string_view scheme = "Bearer ";
   if (value.size() <= scheme.size() || !same_text(value.substr(0, scheme.size()), scheme))

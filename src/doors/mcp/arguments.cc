@@ -142,6 +142,7 @@ Arguments::Arguments(const std::vector<Parameter>& parameters, const Json& given
   for (const auto& [name, value] : given.items()) {
     if (std::ranges::find(parameters, name, &Parameter::name) != parameters.end()) continue;
     std::vector<std::string_view> known;
+    known.reserve(parameters.size());
     for (const Parameter& parameter : parameters) known.push_back(parameter.name);
     throw ToolError{
         fmt::format("there is no argument '{}': this tool takes {}", shown(name),
