@@ -90,6 +90,7 @@ std::vector<std::string> shown_figures(const Files& files) {
     found.emplace_back(entry.modified_ns, fmt::format("{}/{}", folder, entry.name));
   std::ranges::sort(found);
   std::vector<std::string> paths;
+  paths.reserve(found.size());
   for (auto& [when, path] : found) paths.push_back(std::move(path));
   return paths;
 }

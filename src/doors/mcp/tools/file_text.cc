@@ -238,6 +238,7 @@ Edit edit_text(const std::string& path, std::string_view text, std::string_view 
   const std::vector<std::string_view> old_lines = lines_of(text);
   // Where each line begins, so that a place is found by its line.
   std::vector<std::size_t> old_begins;
+  old_begins.reserve(old_lines.size());
   for (const std::string_view line : old_lines)
     old_begins.push_back(static_cast<std::size_t>(line.data() - text.data()));
   const auto line_at = [&](std::size_t place) {
@@ -270,6 +271,7 @@ Edit edit_text(const std::string& path, std::string_view text, std::string_view 
 
   const std::vector<std::string_view> new_lines = lines_of(edit.text);
   std::vector<std::size_t> new_begins;
+  new_begins.reserve(new_lines.size());
   for (const std::string_view line : new_lines)
     new_begins.push_back(static_cast<std::size_t>(line.data() - edit.text.data()));
   const auto new_line = [&](std::size_t place) {
