@@ -194,6 +194,7 @@ cat > p.py <<'END'
 import io, os, signal
 from PIL import Image
 picture = Image.effect_noise((3000, 3000), 90)
+Image.effect_noise((99, 99), 90).convert("RGB").save(io.BytesIO(), "JPEG2000")  # all is imported
 def give_up(*_):
     raise TimeoutError("too long")
 signal.signal(signal.SIGALRM, give_up)
