@@ -139,6 +139,7 @@ Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::start(NativeBacken
 
 Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::begin(NativeBackend& sandbox,
                                                                     PythonStart what) {
+  if (auto early = sandbox.early_starts().take_python(what)) return early;
   PythonStarts& starts = sandbox.python_starts();
   if (SharedFile image = starts.find(sandbox, what)) {
     Result<std::unique_ptr<NativeInterpreter>> made = start(sandbox, {image, {}});

@@ -58,8 +58,8 @@ class NativeInterpreter {
 
   enum class ImageUse : std::uint8_t { fork, start };
 
-  // One that begins, or goes on from where another one of the same start was (PythonStarts): which
-  // need not be.
+  // One that was started early (EarlyStarts), or goes on from where another one of the same start
+  // was (PythonStarts); or begins, and need not be a session then.
   static Result<std::unique_ptr<NativeInterpreter>> begin(NativeBackend& sandbox, PythonStart what);
   static Result<std::unique_ptr<NativeInterpreter>> start(NativeBackend& sandbox, Image image);
   NativeInterpreter(const NativeInterpreter&) = delete;

@@ -56,16 +56,13 @@ RunResult NativePython::run(std::string_view source, const PythonOptions& option
   const MutexLock lock(mutex_);
   RunResult result;
   if (!is_alive()) {
-    live_ = sandbox_.early_starts().take_python(PythonStart::plain);
-    if (!live_) {
-      Result<std::unique_ptr<NativeInterpreter>> started =
-          NativeInterpreter::begin(sandbox_, PythonStart::plain);
-      if (!started) {
-        return native_not_started("python3", "/", warden::Step::program,
-                                  static_cast<int>(started.error()));
-      }
-      live_ = *std::move(started);
+    Result<std::unique_ptr<NativeInterpreter>> started =
+        NativeInterpreter::begin(sandbox_, PythonStart::plain);
+    if (!started) {
+      return native_not_started("python3", "/", warden::Step::program,
+                                static_cast<int>(started.error()));
     }
+    live_ = *std::move(started);
     if (!begins_anew_.empty()) {
       result.reason = fmt::format("the live Python is not in this fork: {}, and began anew",
                                   std::exchange(begins_anew_, {}));

@@ -78,13 +78,10 @@ Result<SessionInterpreter::Began, Error> NativeSession::start() {
   if (live_) return Began::before;
   if (!mail_.wake) return cannot_start(errno_info(Errno::mfile).message);
   sandbox_.tell_use(FirstUse::session);
-  live_ = sandbox_.early_starts().take_python(PythonStart::session);
-  if (!live_) {
-    Result<std::unique_ptr<NativeInterpreter>> started =
-        NativeInterpreter::begin(sandbox_, PythonStart::session);
-    if (!started) return cannot_start(errno_info(started.error()).message);
-    live_ = *std::move(started);
-  }
+  Result<std::unique_ptr<NativeInterpreter>> started =
+      NativeInterpreter::begin(sandbox_, PythonStart::session);
+  if (!started) return cannot_start(errno_info(started.error()).message);
+  live_ = *std::move(started);
   CLOCHE_TRY(open());
   if (!begins_anew_.empty()) {
     reason_ = fmt::format("the live Python is not in this fork: {}, and began anew",
