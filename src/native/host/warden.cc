@@ -127,6 +127,17 @@ std::unique_ptr<Box> Warden::make(const BoxPlan& plan) {
   return make_new(plan, Limits::now);
 }
 
+// False: it has ended, and its boxes with it.
+template <typename Order, typename Made>
+bool Warden::ask(const Order& order, std::span<const int> fds, Made& made, warden::Packet& packet) {
+  if (warden::send_record(socket_.get(), order, fds) && readable_within(socket_.get(), patience) &&
+      warden::receive_record(socket_.get(), made, packet))
+    return true;
+  bury();
+  pool_.clear();
+  return false;
+}
+
 warden::BoxMade Warden::order(const BoxPlan& plan, const warden::MakeBox& order, int socket,
                               warden::Packet& packet) {
   std::vector<int> fds{socket, plan.image};
@@ -137,13 +148,8 @@ warden::BoxMade Warden::order(const BoxPlan& plan, const warden::MakeBox& order,
   if (pid_ < 0) start();
   const MountSet mounts(plan.mounts, mounter_.get());
   for (const UniqueFd& fd : mounts.descriptors()) fds.push_back(fd.get());
-  if (!warden::send_record(socket_.get(), order, fds) ||
-      !readable_within(socket_.get(), patience) ||
-      !warden::receive_record(socket_.get(), made, packet)) {
-    bury();
-    pool_.clear();
+  if (!ask(order, fds, made, packet))
     throw HostError("cloche-warden has ended, which makes the boxes of the linux engine");
-  }
   return made;
 }
 
@@ -153,13 +159,7 @@ Result<LargeFile> Warden::make_file() {
   {
     const MutexLock lock(mutex_);
     if (pid_ < 0) return Errno::nosys;
-    if (!warden::send_record(socket_.get(), warden::MakeFile()) ||
-        !readable_within(socket_.get(), patience) ||
-        !warden::receive_record(socket_.get(), made, packet)) {
-      bury();
-      pool_.clear();
-      return Errno::pipe;
-    }
+    if (!ask(warden::MakeFile(), {}, made, packet)) return Errno::pipe;
   }
   if (made.error != 0) return errno_from_host(made.error);
   return LargeFile{UniqueFd(packet.take_fd(0)), UniqueFd(packet.take_fd(1))};

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 
 #include "base/mutex.h"
 #include "base/unique_fd.h"
@@ -54,6 +55,9 @@ class Warden {
   std::unique_ptr<Box> make_new(const BoxPlan& plan, Limits limits);
   warden::BoxMade order(const BoxPlan& plan, const warden::MakeBox& order, int socket,
                         warden::Packet& packet);
+  template <typename Order, typename Made>
+  bool ask(const Order& order, std::span<const int> fds, Made& made, warden::Packet& packet)
+      REQUIRES(mutex_);
   void start() REQUIRES(mutex_);
   void bury() noexcept REQUIRES(mutex_);
 
