@@ -204,7 +204,7 @@ tsan: test-packages ## the same with ThreadSanitizer
 fuzz: ## search with each fuzz target for FUZZ_SECONDS (20)
 	@$(prepare) && $(call configure,fuzz,$(build)/fuzz) && \
 		cmake --build $(build)/fuzz -j $(JOBS) --target fuzzers userland guests
-	@scripts/fuzz $(build)/fuzz $(FUZZ_SECONDS)
+	@scripts/fuzz $(build)/fuzz $(FUZZ_SECONDS) $(JOBS)
 
 .PHONY: clean
 clean: ## remove what was compiled for the host; the guests' system and the caches stay

@@ -24,6 +24,7 @@
 namespace cloche::kernel {
 namespace {
 
+constexpr Pid max_pid = 4'194'304;  // as on Linux
 constexpr Pid init_pid = 1;  // the parent of orphans: this kernel itself, which reaps them at once
 
 constexpr SignalSet stop_signals =
@@ -68,7 +69,7 @@ Result<ProcessPtr> Kernel::spawn(SpawnRequest request, wasm::RunHere* here) {
 
 Result<ProcessPtr> Kernel::spawn_locked(const SpawnRequest& request, wasm::RunHere* here) {
   if (processes_.size() >= options_.limits.max_processes) return Errno::again;
-  const auto process = std::make_shared<Process>(*this, ++last_pid_);
+  const auto process = std::make_shared<Process>(*this, next_pid());
   process->ppid = init_pid;
   process->pgid = process->pid();
   process->session = std::make_shared<TtySession>(process->pid());
@@ -89,12 +90,13 @@ Result<ProcessPtr> Kernel::spawn_locked(const SpawnRequest& request, wasm::RunHe
   CLOCHE_ASSIGN(LoadedProgram loaded, load_program(*this, *process, exec, nullptr, request.stop));
   if (request.program) loaded.program = request.program;
   apply_exec(*process, std::move(loaded.identity));
+  // Loading gives the lock up: others may have been given all numbers, and this one again.
+  if (!processes_.emplace(process->pid(), process).second) return Errno::again;
   if (request.terminal) {
     process->session->terminal = request.terminal;
     process->session->foreground = process->pgid;
     request.terminal->attach(process->session);
   }
-  processes_.emplace(process->pid(), process);
   if (const Result<void> begun = begin(request, process, std::move(loaded.program), here); !begun) {
     forget(*process);
     return begun.error();
@@ -224,16 +226,20 @@ ProcessPtr Kernel::find(Pid pid) const {
   return it == processes_.end() ? nullptr : it->second;
 }
 
+// One that no process and no group has.
+Pid Kernel::next_pid() {
+  do {
+    last_pid_ = last_pid_ >= max_pid ? init_pid + 1 : last_pid_ + 1;
+  } while (processes_.contains(last_pid_) || group_exists(last_pid_));
+  return last_pid_;
+}
+
 Result<ProcessPtr> Kernel::create_child(Process& parent, int exit_signal) {
   if (processes_.size() >= parent.limits[rlimit_nproc].soft ||
       processes_.size() >= options_.limits.max_processes) {
     return Errno::again;
   }
-  constexpr Pid max_pid = 4'194'304;
-  do {
-    last_pid_ = last_pid_ >= max_pid ? init_pid + 1 : last_pid_ + 1;
-  } while (processes_.contains(last_pid_) || group_exists(last_pid_));
-  const auto child = std::make_shared<Process>(*this, last_pid_);
+  const auto child = std::make_shared<Process>(*this, next_pid());
   child->ppid = parent.pid();
   child->pgid = parent.pgid;
   child->session = parent.session;
@@ -335,6 +341,8 @@ void Kernel::ended(Process& process, WaitStatus status) {
   locks_.process_ended(process.pid());
   process.timers.reset();
   process.cwd = {};
+  // Its last reference may go without the lock: it has nothing of the files by then.
+  process.memory.reset(0, 0);
   process.status = status;
   process.state = ProcessState::zombie;
   const ProcessPtr keep = process.shared_from_this();

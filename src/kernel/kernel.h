@@ -173,6 +173,8 @@ class Kernel {
   std::array<ResourceLimit, rlimit_count> initial_limits() const;
   void wake_orphaned_group(Pid pgid) REQUIRES(kernel_lock);
 
+  Pid next_pid() REQUIRES(kernel_lock);
+
   KernelMutex mutex_;
   KernelServices services_;
   Clock& clock_;

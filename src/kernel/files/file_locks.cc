@@ -59,7 +59,7 @@ Result<void> FileLocks::lock(Task& task, LockKey key, const FileLock& wanted) {
     const bool is_process = wanted.owner.kind == LockOwner::Kind::process;
     if (is_process) {
       if (would_deadlock(wanted.owner.pid, held->owner)) return Errno::deadlk;
-      waits_for_[wanted.owner.pid] = held->owner;
+      waits_for_.insert_or_assign(wanted.owner.pid, Wait{key, wanted});
     }
     const Result<void> slept = task.block({&inode->changed});
     if (is_process) waits_for_.erase(wanted.owner.pid);
@@ -76,7 +76,10 @@ bool FileLocks::would_deadlock(std::int32_t pid, const LockOwner& holder) const 
     if (owner.pid == pid) return true;
     const auto next = waits_for_.find(owner.pid);
     if (next == waits_for_.end()) return false;
-    owner = next->second;
+    // It may have been released, and who waits has not looked yet.
+    const std::optional<FileLock> held = conflict(next->second.key, next->second.wanted);
+    if (!held) return false;
+    owner = held->owner;
   }
   return false;
 }

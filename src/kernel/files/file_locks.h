@@ -92,6 +92,11 @@ class FileLocks {
     WaitQueue changed;
   };
 
+  struct Wait {
+    LockKey key;
+    FileLock wanted;
+  };
+
   bool would_deadlock(std::int32_t pid, const LockOwner& holder) const;
   void place(Inode& inode, const FileLock& wanted) REQUIRES(kernel_lock);
   bool cut(Inode& inode, const LockOwner& owner, LockRange range) REQUIRES(kernel_lock);
@@ -99,7 +104,7 @@ class FileLocks {
   void drop(Predicate&& gone) noexcept REQUIRES(kernel_lock);
 
   std::map<LockKey, std::shared_ptr<Inode>> inodes_;
-  std::map<std::int32_t, LockOwner> waits_for_;  // process -> who it waits for
+  std::map<std::int32_t, Wait> waits_for_;  // process -> what it waits for
   std::size_t count_ = 0;
 };
 

@@ -58,7 +58,29 @@ Result<std::uint64_t> NodeFile::size() const {
 
 // --- Reading and writing ------------------------------------------------------------------------
 
+// A transfer at the position, which gives the lock up where it is long: the next one waits for it.
+class NodeFile::Transfer {
+ public:
+  explicit Transfer(NodeFile& file) REQUIRES(kernel_lock) : file_(file) { file_.is_moving_ = true; }
+  ~Transfer() NO_THREAD_SAFETY_ANALYSIS {
+    file_.is_moving_ = false;
+    file_.moved_.wake_all();
+  }
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+ private:
+  NodeFile& file_;
+};
+
+Result<void> NodeFile::wait_for_turn(Task& task) {
+  while (is_moving_) CLOCHE_TRY(task.block({&moved_}));
+  return {};
+}
+
 Result<std::size_t> NodeFile::read(Task& task, std::span<std::byte> to) {
+  CLOCHE_TRY(wait_for_turn(task));
+  const Transfer transfer(*this);
   CLOCHE_ASSIGN(const std::size_t count, pread(task, to, position_));
   position_ += count;
   return std::size_t{count};
@@ -75,6 +97,8 @@ Result<std::size_t> NodeFile::pread(Task& task, std::span<std::byte> to, std::ui
 }
 
 Result<std::size_t> NodeFile::write(Task& task, std::span<const std::byte> from) {
+  CLOCHE_TRY(wait_for_turn(task));
+  const Transfer transfer(*this);
   if ((flags_ & o_append) == 0) {
     CLOCHE_ASSIGN(const std::size_t count, pwrite(task, from, position_));
     position_ += count;

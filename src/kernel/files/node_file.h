@@ -10,6 +10,7 @@
 #include "kernel/files/file.h"
 #include "kernel/files/file_locks.h"
 #include "kernel/time/kernel_lock.h"
+#include "kernel/time/wait_queue.h"
 #include "vfs/filesystem.h"
 
 namespace cloche::kernel {
@@ -88,12 +89,17 @@ class NodeFile : public InodeFile {
     std::uint32_t seals = 0;
   };
 
+  class Transfer;
+
+  Result<void> wait_for_turn(Task& task) REQUIRES(kernel_lock);
   Result<void> check_seals(std::uint64_t end, std::uint64_t size_now) const;
   Result<std::uint64_t> size() const;
 
   std::unique_ptr<vfs::NodeIo> io_;
   vfs::FileType type_;
   std::uint64_t position_ = 0;
+  bool is_moving_ = false;  // from there
+  WaitQueue moved_;
   std::optional<Memfd> memfd_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/files/timer_file.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -60,7 +61,11 @@ void TimerFile::poll_sources(PollSources& sources) {
   advance();
   sources.add(changed_);
   sources.changes += edges_;
-  if (next_) sources.add(*next_);
+  if (!next_) return;
+  // One that has expired is ready. Who sleeps all the same waits for something else of it, or for
+  // its next edge (EPOLLET); without a pause he would look again and again, the lock held.
+  constexpr auto shortest_sleep = std::chrono::microseconds(100);
+  sources.add(expirations_ == 0 ? *next_ : std::max(*next_, time_.steady() + shortest_sleep));
 }
 
 Result<vfs::Stat> TimerFile::stat() { return anonymous_stat(vfs::FileType::regular, id_); }

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "kernel/linux/call.h"
 #include "kernel/process/mapping.h"
+#include "kernel/process/turns.h"
 
 namespace cloche::kernel::lnx {
 namespace {
@@ -22,17 +23,23 @@ constexpr std::uint64_t page_up(std::uint64_t n) {
 // The current memory: it may have grown since the call began.
 wasm::GuestMemory memory_now(Call& call) { return call.task.instance().memory(); }
 
-Result<void> clear(Call& call, std::uint64_t start, std::uint64_t length) {
+// Between vfork and exec the memory is the parent's, and what is handed out of it too.
+MemoryMap& map_of(Call& call) REQUIRES(kernel_lock) { return call.task.owner().memory; }
+
+Result<void> clear(Call& call, std::uint64_t start, std::uint64_t length) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const auto bytes,
                 memory_now(call).slice(static_cast<std::uint32_t>(start), length));
-  std::ranges::fill(bytes, std::byte{0});
+  CLOCHE_TRY(in_turns(call.task, bytes.size(), [&](std::size_t done, std::size_t count) {
+    std::ranges::fill(bytes.subspan(done, count), std::byte{0});
+    return Result<std::size_t>(count);
+  }));
   return {};
 }
 
 // What brk or mmap hands out beyond the former end of memory was never handed out before: it is
 // zero already.
 Result<void> provide(Call& call, std::uint64_t start, std::uint64_t length) REQUIRES(kernel_lock) {
-  const std::uint64_t had = call.process.memory.memory_end();
+  const std::uint64_t had = map_of(call).memory_end();
   if (start + length > had) CLOCHE_TRY(call.task.grow_memory(start + length));
   if (start < had) return clear(call, start, std::min(start + length, had) - start);
   return {};
@@ -40,7 +47,7 @@ Result<void> provide(Call& call, std::uint64_t start, std::uint64_t length) REQU
 
 // Linux's brk never fails: it returns the break that is in force.
 SysResult brk(Call& call) REQUIRES(kernel_lock) {
-  MemoryMap& map = call.process.memory;
+  MemoryMap& map = map_of(call);
   const std::uint64_t old = map.brk();
   const std::uint64_t wanted = call.u32(0);
   if (wanted < map.heap_base() || wanted == old) return static_cast<std::int64_t>(old);
@@ -91,7 +98,7 @@ SysResult mmap(Call& call) REQUIRES(kernel_lock) {
     if (type == map_shared && (prot & prot_write) != 0)
       shared = SharedMapping{*file->node(), offset};
   }
-  MemoryMap& map = call.process.memory;
+  MemoryMap& map = map_of(call);
   std::uint64_t start = 0;
   if ((flags & (map_fixed | map_fixed_noreplace)) != 0) {
     // A program may choose a place only within what mmap gave out before, which is what programs
@@ -102,6 +109,7 @@ SysResult mmap(Call& call) REQUIRES(kernel_lock) {
     if ((flags & map_fixed_noreplace) != 0 && region != nullptr) return Errno::exist;
     if (region == nullptr || region->second.end < start + length || shared) return Errno::nomem;
     write_back_mappings(call.task, start, start + length);
+    map.make_private(start, length);
     CLOCHE_TRY(clear(call, start, length));
   } else {
     if (length > address_space - std::min(address_space, map.memory_needed())) return Errno::nomem;
@@ -125,7 +133,7 @@ SysResult munmap(Call& call) REQUIRES(kernel_lock) {
   const std::uint64_t length = page_up(call.u32(1));
   if (start % page_bytes != 0 || length == 0 || start + length > address_space) return Errno::inval;
   write_back_mappings(call.task, start, start + length);
-  call.process.memory.release(start, length);
+  map_of(call).release(start, length);
   return 0;
 }
 
@@ -138,11 +146,14 @@ SysResult mremap(Call& call) REQUIRES(kernel_lock) {
       (call.u32(3) & ~may_move) != 0) {
     return Errno::inval;
   }
-  MemoryMap& map = call.process.memory;
+  MemoryMap& map = map_of(call);
   const auto* region = map.find(start);
   if (region == nullptr || region->second.end < start + old_length) return Errno::fault;
   if (new_length <= old_length) {
-    if (new_length < old_length) map.release(start + new_length, old_length - new_length);
+    if (new_length < old_length) {
+      write_back_mappings(call.task, start + new_length, start + old_length);
+      map.release(start + new_length, old_length - new_length);
+    }
     return static_cast<std::int64_t>(start);
   }
   if ((call.u32(3) & may_move) == 0 || region->second.shared) return Errno::nomem;
@@ -155,7 +166,11 @@ SysResult mremap(Call& call) REQUIRES(kernel_lock) {
   }
   const wasm::GuestMemory memory = memory_now(call);
   CLOCHE_ASSIGN(const auto from, memory.slice(static_cast<std::uint32_t>(start), old_length));
-  CLOCHE_TRY(memory.copy_out(static_cast<std::uint32_t>(moved), from));
+  CLOCHE_ASSIGN(const auto to, memory.slice(static_cast<std::uint32_t>(moved), old_length));
+  CLOCHE_TRY(in_turns(call.task, from.size(), [&](std::size_t done, std::size_t count) {
+    std::ranges::copy(from.subspan(done, count), to.subspan(done).begin());
+    return Result<std::size_t>(count);
+  }));
   map.release(start, old_length);
   return static_cast<std::int64_t>(moved);
 }
@@ -176,7 +191,7 @@ SysResult madvise(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t dont_need = 4;
   const SysResult valid = accepted(call);
   if (!valid || call.u32(2) != dont_need) return valid;
-  const auto* region = call.process.memory.find(call.u32(0));
+  const auto* region = map_of(call).find(call.u32(0));
   const std::uint64_t length = page_up(call.u32(1));
   if (region == nullptr || region->second.end < call.u32(0) + length || region->second.shared)
     return 0;

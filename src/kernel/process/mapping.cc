@@ -4,19 +4,27 @@
 #include <algorithm>
 
 #include "kernel/process/task.h"
+#include "kernel/process/turns.h"
 
 namespace cloche::kernel {
 namespace {
 
-void write_back(const wasm::GuestMemory& memory, std::uint64_t start, std::uint64_t end,
-                const SharedMapping& shared, std::uint64_t file_offset) {
+void write_back(Task& task, const wasm::GuestMemory& memory, std::uint64_t start, std::uint64_t end,
+                const SharedMapping& shared, std::uint64_t file_offset) REQUIRES(kernel_lock) {
   const Result<vfs::Stat> stat = shared.node.stat();
   if (!stat || file_offset >= stat->size) return;
   const std::uint64_t length = std::min(end - start, stat->size - file_offset);
   const auto bytes = memory.slice(static_cast<std::uint32_t>(start), length);
   const auto io = shared.node.fs().open(shared.node.ino(), vfs::Access::write);
   if (!bytes || !io) return;
-  (void)(*io)->write(file_offset, *bytes);
+  // What a process has written that must die goes to the file all the same.
+  Turns turns(task);
+  for (std::size_t done = 0; done < bytes->size(); done += piece_bytes) {
+    const auto piece = bytes->subspan(done, std::min(piece_bytes, bytes->size() - done));
+    const Result<std::size_t> written = (*io)->write(file_offset + done, piece);
+    if (!written || *written < piece.size()) return;
+    (void)turns.go_on();
+  }
 }
 
 }  // namespace
@@ -26,7 +34,7 @@ void write_back_mappings(Task& task, std::uint64_t start, std::uint64_t end) noe
   for (const auto& [region_start, region] : task.owner().memory.regions()) {
     if (!region.shared || region.end <= start || region_start >= end) continue;
     const std::uint64_t from = std::max(start, region_start);
-    write_back(memory, from, std::min(end, region.end), *region.shared,
+    write_back(task, memory, from, std::min(end, region.end), *region.shared,
                region.shared->offset + (from - region_start));
   }
 }

@@ -2,6 +2,7 @@
 #include "kernel/process/memory_map.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace cloche::kernel {
 namespace {
@@ -94,6 +95,20 @@ void MemoryMap::release(std::uint64_t start, std::uint64_t length) {
       last->second = memory_end_;
     }
   }
+}
+
+void MemoryMap::make_private(std::uint64_t start, std::uint64_t length) {
+  const auto it = std::prev(regions_.upper_bound(start));
+  if (!it->second.shared) return;
+  const auto [region_start, region] = *it;
+  const std::uint64_t end = start + length;
+  regions_.erase(it);
+  if (region_start < start) regions_.emplace(region_start, Region{start, region.shared});
+  regions_.emplace(start, Region{end, std::nullopt});
+  if (end == region.end) return;
+  SharedMapping rest = *region.shared;
+  rest.offset += end - region_start;
+  regions_.emplace(end, Region{region.end, std::move(rest)});
 }
 
 std::vector<wasm::PageRun> MemoryMap::unused() const {

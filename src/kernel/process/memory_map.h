@@ -45,6 +45,8 @@ class MemoryMap {
   std::uint64_t allocate(std::uint64_t length, std::optional<SharedMapping> shared);
   // Marks [start, start+length) as free; parts that are not mapped are skipped, as munmap does.
   void release(std::uint64_t start, std::uint64_t length);
+  // [start, start+length), which lies within one region, is no part of a file's mapping any more.
+  void make_private(std::uint64_t start, std::uint64_t length);
   // The mapped region that holds `address`.
   const std::pair<const std::uint64_t, Region>* find(std::uint64_t address) const;
   const std::map<std::uint64_t, Region>& regions() const noexcept { return regions_; }

@@ -128,7 +128,7 @@ Result<void> Task::grow_memory(std::uint64_t size) {
   const std::uint64_t pages = (size - have + wasm_page - 1) / wasm_page;
   CLOCHE_TRY(instance_->grow(pages));
   note_memory(instance_->memory().size());
-  process().memory.grown(instance_->memory().size());
+  owner_->memory.grown(instance_->memory().size());
   return {};
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernel/files/node_file.h"
 #include "kernel/process/task.h"
+#include "kernel/process/turns.h"
 
 namespace cloche::kernel {
 namespace {
@@ -22,16 +23,21 @@ std::size_t total_of(std::span<const GuestBuffer> buffers) {
   return total;
 }
 
-// `move(buffer, done)` for each buffer until one comes back short.
-Result<std::size_t> one_by_one(std::span<const GuestBuffer> buffers, const auto& move)
+// `move(buffer, done)` for each buffer until one comes back short. Small ones are moved together,
+// with no turn of others in between.
+Result<std::size_t> one_by_one(Task& task, std::span<const GuestBuffer> buffers, const auto& move)
     REQUIRES(kernel_lock) {
-  std::size_t done = 0;
+  Turns turns(task);
+  std::size_t done = 0, looked_at = 0;
   for (const GuestBuffer& buffer : buffers) {
     const Result<std::size_t> count = move(buffer, done);
     if (!count && done == 0) return count;
     if (!count) break;
     done += *count;
     if (*count < buffer.size()) break;
+    if (done - looked_at < piece_bytes) continue;
+    looked_at = done;
+    if (!turns.go_on()) break;
   }
   return done;
 }
@@ -54,6 +60,7 @@ Result<std::size_t> write_gathered(Task& task, File& file, std::span<const Guest
   const std::size_t total = total_of(buffers);
   std::vector<std::byte> bytes;
   bytes.reserve(std::min(total, gather_bytes));
+  Turns turns(task);
   std::size_t done = 0;
   std::size_t filled = 0;  // of all buffers, what was put into `bytes`
   for (std::span<const std::byte> buffer : buffers) {
@@ -66,7 +73,7 @@ Result<std::size_t> write_gathered(Task& task, File& file, std::span<const Guest
       const Result<std::size_t> count = file.write(task, bytes);
       if (!count) return done == 0 ? count : Result<std::size_t>(done);
       done += *count;
-      if (*count < bytes.size()) return done;
+      if (*count < bytes.size() || !turns.go_on()) return done;
       bytes.clear();
     }
   }
@@ -81,7 +88,7 @@ Result<std::size_t> read_uncounted(Task& task, File& file, std::span<const Guest
   const bool positions = offset || has_positions(file);
   if (!positions && total_of(buffers) == 0) return std::size_t{0};
   if (buffers.empty()) return move({}, 0);
-  if (positions || buffers.size() == 1) return one_by_one(buffers, move);
+  if (positions || buffers.size() == 1) return one_by_one(task, buffers, move);
   return read_gathered(task, file, buffers);
 }
 
@@ -91,7 +98,7 @@ Result<std::size_t> write_uncounted(Task& task, File& file, std::span<const Gues
     return offset ? file.pwrite(task, buffer, *offset + done) : file.write(task, buffer);
   };
   if (total_of(buffers) == 0) return move({}, 0);
-  if (offset || has_positions(file) || buffers.size() == 1) return one_by_one(buffers, move);
+  if (offset || has_positions(file) || buffers.size() == 1) return one_by_one(task, buffers, move);
   return write_gathered(task, file, buffers);
 }
 
@@ -140,7 +147,7 @@ Result<std::size_t> append_vector(Task& task, NodeFile& file,
                                   std::span<const GuestBuffer> buffers) {
   const auto move = [&](GuestBuffer buffer, std::size_t)
                         REQUIRES(kernel_lock) { return file.append(task, buffer); };
-  CLOCHE_ASSIGN(const std::size_t count, one_by_one(buffers, move));
+  CLOCHE_ASSIGN(const std::size_t count, one_by_one(task, buffers, move));
   count_written(task.process(), count);
   return std::size_t{count};
 }

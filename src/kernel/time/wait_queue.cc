@@ -8,8 +8,11 @@ namespace cloche::kernel {
 bool Waiter::sleep(KernelMutex& mutex, std::span<WaitQueue* const> queues, Deadline deadline) {
   for (WaitQueue* queue : queues) queue->waiters_.push_back(this);
   std::unique_lock lock(mutex.mutex_, std::adopt_lock);
-  while (!woken_ && !(deadline && *deadline <= clock_.steady()))
+  // A deadline that has passed gives the lock up too: whoever has to end this sleeper needs it.
+  while (!woken_) {
     clock_.sleep(condition_, lock, deadline.value_or(SteadyTime::max()));
+    if (deadline && *deadline <= clock_.steady()) break;
+  }
   const bool woken = woken_;
   woken_ = false;
   lock.release();

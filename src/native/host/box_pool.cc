@@ -2,7 +2,6 @@
 #include "native/host/box_pool.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <optional>
@@ -39,13 +38,9 @@ std::optional<BoxPool::Kind> BoxPool::kind_of(const BoxPlan& plan) {
   if (plan.begin_with >= 0 || !plan.mounts.empty() || plan.root != warden::Root::overlay ||
       plan.home.size() >= warden::most_home)
     return std::nullopt;
-  struct stat of{};
-  if (::fstat(plan.image, &of) != 0) return std::nullopt;
-  Kind kind{.device = of.st_dev,
-            .inode = of.st_ino,
-            .user = plan.user,
-            .group = plan.group,
-            .settled = std::nullopt};
+  const std::optional<FileNumber> image = file_number(plan.image);
+  if (!image) return std::nullopt;
+  Kind kind{.image = *image, .user = plan.user, .group = plan.group, .settled = std::nullopt};
   if (!plan.settles_later()) kind.settled = {.limits = plan.limits, .home = plan.home};
   return kind;
 }
@@ -66,7 +61,7 @@ std::size_t BoxPool::ready() const {
 }
 
 std::unique_ptr<Box> BoxPool::take(const BoxPlan& plan) {
-  if (options_.boxes_of_a_kind == 0) return nullptr;
+  if (!is_on()) return nullptr;
   const std::optional<Kind> kind = kind_of(plan);
   if (!kind) return nullptr;
   Shelf unwanted;  // ended without the lock

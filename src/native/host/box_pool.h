@@ -22,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/file_number.h"
 #include "base/mutex.h"
 #include "base/unique_fd.h"
 #include "native/host/box.h"
@@ -67,6 +68,8 @@ class BoxPool {
   // Ends its boxes and its thread; there are none from then on.
   void end();
 
+  // Whether it ever has any.
+  bool is_on() const noexcept { return options_.boxes_of_a_kind > 0; }
   std::size_t ready() const;
 
  private:
@@ -77,7 +80,7 @@ class BoxPool {
       std::string home;
       bool operator==(const Settled&) const = default;
     };
-    std::uint64_t device = 0, inode = 0;  // of the image
+    FileNumber image;
     std::uint32_t user = 0, group = 0;
     std::optional<Settled> settled;
     bool operator==(const Kind&) const = default;

@@ -2,7 +2,6 @@
 #include "sandbox/native/fulfilled_packages.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <string_view>
@@ -16,16 +15,13 @@ namespace cloche::sandbox {
 std::optional<FulfilledPackages::Wish> FulfilledPackages::wish_of(
     NativeBackend& sandbox, const std::vector<std::string>& names) {
   const native::CommandSpec spec = sandbox.spec_of({});
-  struct stat of{};
-  if (!sandbox.options().mounts.empty() ||
-      std::ranges::any_of(spec.environment,
-                          [](std::string_view variable) {
-                            return variable.starts_with("PIP_") || may_change_a_start(variable);
-                          }) ||
-      ::fstat(sandbox.image().root.get(), &of) != 0)
+  const std::optional<FileNumber> image = file_number(sandbox.image().root.get());
+  if (!image || !sandbox.options().mounts.empty() ||
+      std::ranges::any_of(spec.environment, [](std::string_view variable) {
+        return variable.starts_with("PIP_") || may_change_a_start(variable);
+      }))
     return std::nullopt;
-  return Wish{.device = of.st_dev,
-              .inode = of.st_ino,
+  return Wish{.image = *image,
               .user = sandbox.identity().user,
               .group = sandbox.identity().group,
               .names = names};

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file_number.h"
 #include "base/mutex.h"
 #include "base/unique_fd.h"
 
@@ -29,7 +30,7 @@ class FulfilledPackages {
 
  private:
   struct Wish {
-    std::uint64_t device = 0, inode = 0;  // of the image
+    FileNumber image;
     std::uint32_t user = 0, group = 0;
     std::vector<std::string> names;
     bool operator==(const Wish&) const = default;

@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "base/file_number.h"
 #include "sandbox/default_environment.h"
 #include "sandbox/native/guest_trust.h"
 #include "sandbox/native/native_live_run.h"
@@ -393,9 +394,8 @@ bool NativeBackend::is_as_new() {
   if (box_->has_ended()) return false;
   try {
     const images::Image now = parts_.images().open(options_.image.string());
-    struct stat of_now{}, own{};
-    return ::fstat(now.root.get(), &of_now) == 0 && ::fstat(image_->root.get(), &own) == 0 &&
-           of_now.st_dev == own.st_dev && of_now.st_ino == own.st_ino;
+    const std::optional<FileNumber> number = file_number(now.root.get());
+    return number && number == file_number(image_->root.get());
   } catch (const Error&) {  // it is gone
     return false;
   }

@@ -42,6 +42,6 @@ NativeParts::NativeParts(const std::filesystem::path& system_folder)
     : warden_(default_helper_program("cloche-warden", system_folder), pool_options()),
       images_(default_image_store(system_folder)),
       system_folder_(system_folder),
-      ready_sandboxes_(*this, pool_options().boxes_of_a_kind > 0) {}
+      ready_sandboxes_(*this, warden_.pool().is_on()) {}
 
 }  // namespace cloche::sandbox

@@ -2,7 +2,6 @@
 #include "sandbox/native/python_starts.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <system_error>
@@ -20,10 +19,9 @@ std::optional<PythonStarts::Key> PythonStarts::key_of(NativeBackend& sandbox, Py
   if (!sandbox.options().mounts.empty() || !sandbox.freeze_programs().exist()) return std::nullopt;
   const native::CommandSpec spec = sandbox.spec_of({});
   if (std::ranges::any_of(spec.environment, may_change_a_start)) return std::nullopt;
-  struct stat of{};
-  if (::fstat(sandbox.image().root.get(), &of) != 0) return std::nullopt;
-  return Key{.device = of.st_dev,
-             .inode = of.st_ino,
+  const std::optional<FileNumber> image = file_number(sandbox.image().root.get());
+  if (!image) return std::nullopt;
+  return Key{.image = *image,
              .user = sandbox.identity().user,
              .group = sandbox.identity().group,
              .folder = spec.directory,

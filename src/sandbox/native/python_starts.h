@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/file_number.h"
 #include "base/mutex.h"
 #include "base/unique_fd.h"
 #include "cloche/sandbox.h"
@@ -54,7 +55,7 @@ class PythonStarts {
 
  private:
   struct Key {
-    std::uint64_t device = 0, inode = 0;  // of the image
+    FileNumber image;
     std::uint32_t user = 0, group = 0;
     std::string folder;
     std::vector<std::string> variables;
