@@ -24,7 +24,6 @@
 namespace cloche::kernel {
 namespace {
 
-constexpr Pid max_pid = 4'194'304;  // as on Linux
 constexpr Pid init_pid = 1;  // the parent of orphans: this kernel itself, which reaps them at once
 
 constexpr SignalSet stop_signals =
@@ -229,7 +228,7 @@ ProcessPtr Kernel::find(Pid pid) const {
 // One that no process and no group has.
 Pid Kernel::next_pid() {
   do {
-    last_pid_ = last_pid_ >= max_pid ? init_pid + 1 : last_pid_ + 1;
+    last_pid_ = last_pid_ >= options_.pid_max ? init_pid + 1 : last_pid_ + 1;
   } while (processes_.contains(last_pid_) || group_exists(last_pid_));
   return last_pid_;
 }

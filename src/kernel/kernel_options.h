@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -45,6 +46,7 @@ class KernelExtension {
 struct KernelOptions {
   KernelLimits limits;
   std::string host_name = "cloche";
+  std::int32_t pid_max = 4'194'304;  // after it numbers of processes begin anew, as on Linux
   bool trace_syscalls = false;
   // Receives one line per traced call; called without order guarantees between processes, lock
   // held.

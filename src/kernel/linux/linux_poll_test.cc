@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <thread>
 
 #include "kernel/files/pipe.h"
 #include "kernel/kernel.h"
@@ -256,6 +257,34 @@ TEST(linux_epoll, a_chain_built_from_below_costs_a_bounded_look) {
     }
     EXPECT_EQ(guest.call(nr_epoll_pwait, chain[0], guest.reserve(16), 1, 0, 0, 8), 0);
   });
+}
+
+// Two that wait for something else of a timer that expires all the time.
+TEST(linux_poll, a_fast_timer_does_not_keep_the_kernel) {
+  TestKernel machine;
+  struct {
+    Timespec interval, value;
+  } const setting{{0, 1}, {0, 1}};
+  const auto begin = [&](std::uint32_t events, bool by_epoll) {
+    return start_guest(machine, [=](Guest& guest) {
+      const std::int32_t timer = guest.call(nr_timerfd_create, 1, 0);
+      EXPECT_EQ(guest.call(nr_timerfd_settime, timer, 0, guest.put(setting), 0), 0);
+      if (by_epoll) {
+        const std::int32_t epoll = guest.call(nr_epoll_create1, 0);
+        EXPECT_EQ(guest.call(nr_epoll_ctl, epoll, ctl_add, timer, guest.put(Event{events, 0, 0})),
+                  0);
+        guest.call(nr_epoll_pwait, epoll, guest.reserve(16), 1, -1, 0, 8);
+      } else {
+        const std::uint32_t entry = guest.put(Pollfd{timer, static_cast<std::uint16_t>(events), 0});
+        guest.call(nr_ppoll, entry, 1, 0, 0, 0);
+      }
+    });
+  };
+  for (const ProcessPtr& process : {begin(0, false), begin(pollout, false), begin(0, true)}) {
+    std::this_thread::sleep_for(10ms);
+    machine.kernel().signal_job(process->job, sigkill);
+    EXPECT_EQ(machine.wait(process).term_signal(), sigkill);
+  }
 }
 
 TEST(linux_epoll, timers_wake_it) {

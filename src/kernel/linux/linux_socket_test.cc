@@ -41,6 +41,11 @@ struct Msghdr {
   std::uint32_t name, name_length, iov, iov_count, control, control_length, flags;
 };
 
+struct Control {
+  std::uint32_t length = 16;
+  std::int32_t level = 1, type = 1, fd;
+};
+
 constexpr std::uint32_t loopback = 0x0100007f;  // 127.0.0.1 in network order
 
 Pair make_pair(Guest& guest, std::uint32_t type) {
@@ -59,6 +64,13 @@ std::string receive(Guest& guest, std::int32_t fd, std::uint32_t most = 100,
   const std::int32_t count = guest.call(nr_recvfrom, fd, buffer, most, flags, 0, 0);
   if (count < 0) return "errno " + std::to_string(-count);
   return guest.text(buffer, std::min(static_cast<std::uint32_t>(count), most));
+}
+
+// With a byte.
+std::int32_t send_descriptor(Guest& guest, std::int32_t socket, std::int32_t fd) {
+  const std::uint32_t iov = guest.put(Iovec{guest.put("x"), 1});
+  const std::uint32_t control = guest.put(Control{.fd = fd});
+  return guest.call(nr_sendmsg, socket, guest.put(Msghdr{0, 0, iov, 1, control, 16, 0}), 0);
 }
 
 std::uint32_t put_path(Guest& guest, std::string_view path) {
@@ -196,10 +208,6 @@ TEST(linux_socket, descriptors_travel) {
   run_guest(machine, [](Guest& guest) {
     const Pair pair = make_pair(guest, stream);
     const std::int32_t file = guest.open("passed", o_creat | o_rdwr);
-    struct Control {
-      std::uint32_t length = 16;
-      std::int32_t level = 1, type = 1, fd;
-    };
     const std::uint32_t data = guest.put("x");
     const std::uint32_t iov = guest.put(Iovec{data, 1});
     const std::uint32_t control = guest.put(Control{.fd = file});
@@ -242,23 +250,53 @@ TEST(linux_socket, sockets_sent_through_themselves_end_with_the_kernel) {
   TestKernel machine;
   run_guest(machine, [](Guest& guest) {
     const Pair pair = make_pair(guest, stream);
-    struct Control {
-      std::uint32_t length = 16;
-      std::int32_t level = 1, type = 1, fd;
-    };
-    const std::uint32_t iov = guest.put(Iovec{guest.put("x"), 1});
     for (const std::int32_t fd : {pair.first, pair.second}) {
-      const std::uint32_t control = guest.put(Control{.fd = fd});
-      EXPECT_EQ(
-          guest.call(nr_sendmsg, pair.first, guest.put(Msghdr{0, 0, iov, 1, control, 16, 0}), 0),
-          1);
-      EXPECT_EQ(
-          guest.call(nr_sendmsg, pair.second, guest.put(Msghdr{0, 0, iov, 1, control, 16, 0}), 0),
-          1);
+      EXPECT_EQ(send_descriptor(guest, pair.first, fd), 1);
+      EXPECT_EQ(send_descriptor(guest, pair.second, fd), 1);
     }
   });
   const KernelLock lock(machine.kernel().mutex());
   EXPECT_EQ(machine.kernel().sockets().size(), 2U);
+}
+
+// On a thread that has no room for as many calls in each other.
+TEST(linux_socket, sockets_that_carry_sockets_end_one_after_the_other) {
+  constexpr int depth = 1000;
+  constexpr std::size_t stack_bytes = 64 << 10;
+  TestKernel machine;
+  FilePtr outermost;
+  run_guest(machine, [&](Guest& guest) {
+    Pair pair = make_pair(guest, stream);
+    for (int hop = 0; hop < depth; ++hop) {
+      guest.call(nr::close, pair.second);
+      const Pair next = make_pair(guest, stream);
+      ASSERT_EQ(send_descriptor(guest, next.second, pair.first), 1);
+      guest.call(nr::close, pair.first);
+      pair = next;
+    }
+    const KernelLock lock(machine.kernel().mutex());
+    outermost = *guest.process().fds.get(pair.first);
+  });
+  const auto let_go = [&] {
+    const KernelLock lock(machine.kernel().mutex());
+    outermost.reset();
+  };
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, stack_bytes);
+  pthread_t thread{};
+  ASSERT_EQ(::pthread_create(
+                &thread, &attributes,
+                [](void* body) -> void* {
+                  (*static_cast<decltype(let_go)*>(body))();
+                  return nullptr;
+                },
+                const_cast<void*>(static_cast<const void*>(&let_go))),
+            0);
+  ::pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  const KernelLock lock(machine.kernel().mutex());
+  EXPECT_EQ(machine.kernel().sockets().size(), 0U);
 }
 
 TEST(linux_socket, tcp_on_the_loopback) {

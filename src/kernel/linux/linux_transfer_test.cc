@@ -10,6 +10,8 @@
 namespace cloche::kernel::lnx {
 namespace {
 
+constexpr std::uint32_t nr_mmap2 = 222;
+
 struct Iovec {
   std::uint32_t base, length;
 };
@@ -100,6 +102,37 @@ TEST(linux_transfer, from_file_to_file) {
     EXPECT_EQ(guest.call(nr::copy_file_range, copy, 0, copy, 0, 3, 1), -EINVAL);
     EXPECT_EQ(guest.call(nr::copy_file_range, guest.open("."), 0, copy, 0, 3, 0), -EISDIR);
   });
+}
+
+// Each is longer than a turn; the next one waits for its end.
+TEST(linux_transfer, two_that_share_a_position_write_one_after_the_other) {
+  constexpr std::uint32_t bytes = 32U << 20;
+  TestKernel machine;
+  FilePtr shared;
+  run_guest(machine, [&](Guest& guest) {
+    const std::int32_t fd = guest.open("/tmp/shared", o_creat | o_rdwr);
+    const KernelLock lock(machine.kernel().mutex());
+    shared = *guest.process().fds.get(fd);
+  });
+  const auto writer = [&] {
+    SpawnRequest request;
+    request.files = {{5, shared}};
+    return start_guest(
+        machine,
+        [](Guest& guest) {
+          constexpr std::uint32_t prot_read = 1, map_private_anonymous = 0x22;
+          const std::int32_t from =
+              guest.call(nr_mmap2, 0, bytes, prot_read, map_private_anonymous, -1, 0);
+          EXPECT_EQ(guest.call(nr::write, 5, from, bytes), static_cast<std::int32_t>(bytes));
+        },
+        request);
+  };
+  const ProcessPtr one = writer(), two = writer();
+  EXPECT_EQ(machine.wait(one).raw(), 0);
+  EXPECT_EQ(machine.wait(two).raw(), 0);
+  const KernelLock lock(machine.kernel().mutex());
+  EXPECT_EQ(shared->stat()->size, std::uint64_t{2} * bytes);
+  shared.reset();
 }
 
 // Takes everything, and kills who writes to it.

@@ -15,7 +15,6 @@ namespace cloche::kernel::proc {
 namespace {
 
 constexpr std::string_view os_release = "6.1.0-cloche";
-constexpr std::int32_t pid_limit = 4194304;
 
 double uptime_s(const Kernel& kernel) {
   return std::chrono::duration<double>(kernel.clock().steady() - kernel.booted()).count();
@@ -133,7 +132,7 @@ std::string file_max(const Kernel& kernel) {
 std::string hostname(const Kernel& kernel) { return kernel.options().host_name + "\n"; }
 std::string osrelease(const Kernel&) { return fmt::format("{}\n", os_release); }
 std::string ostype(const Kernel&) { return "Linux\n"; }
-std::string pid_max(const Kernel&) { return fmt::format("{}\n", pid_limit); }
+std::string pid_max(const Kernel& kernel) { return fmt::format("{}\n", kernel.options().pid_max); }
 
 std::string random_uuid(const Kernel&) {
   std::array<std::uint8_t, 16> bytes{};

@@ -43,6 +43,21 @@ TEST(MemoryMap, FreedPagesAreHandedOutAgain) {
   EXPECT_EQ(map.allocate(page_bytes, std::nullopt), a + 4 * page_bytes);
 }
 
+TEST(MemoryMap, APartOfASharedMappingBecomesPrivate) {
+  MemoryMap map = fresh();
+  const std::uint64_t a = map.allocate(4 * page_bytes, SharedMapping{{}, 8 * page_bytes});
+  map.grown(map.memory_needed());
+  map.make_private(a + page_bytes, 2 * page_bytes);
+  ASSERT_EQ(map.regions().size(), 3U);
+  EXPECT_EQ(map.find(a)->second.end, a + page_bytes);
+  EXPECT_EQ(map.find(a)->second.shared->offset, 8 * page_bytes);
+  EXPECT_FALSE(map.find(a + 2 * page_bytes)->second.shared);
+  EXPECT_EQ(map.find(a + 3 * page_bytes)->second.shared->offset, 11 * page_bytes);
+  map.make_private(a, page_bytes);
+  map.make_private(a + 3 * page_bytes, page_bytes);
+  for (const auto& [start, region] : map.regions()) EXPECT_FALSE(region.shared) << start;
+}
+
 TEST(MemoryMap, FreeNeighboursBecomeOne) {
   MemoryMap map = fresh();
   const std::uint64_t a = map.allocate(3 * page_bytes, std::nullopt);

@@ -87,7 +87,9 @@ void ProcessTimers::due(std::int32_t key, std::uint64_t arming) {
   timer.host_timer = 0;
   const Nanoseconds time = now(timer.clock);
   if (time < *timer.expiry) {
-    schedule(key, timer, shortest_period);
+    // Of a clock that stands still while its process sleeps.
+    const bool sleeps = process_.task == nullptr || process_.task->sleeping();
+    schedule(key, timer, sleeps ? pending_period : shortest_period);
     return;
   }
   std::int64_t expirations = 1;
@@ -110,7 +112,8 @@ void ProcessTimers::due(std::int32_t key, std::uint64_t arming) {
                                                       .status = std::max(key, 0),
                                                       .value = timer.event.value});
   }
-  if (timer.expiry) schedule(key, timer, pending ? pending_period : shortest_period);
+  const bool is_told = signo != 0 && !pending && !process_.signals.ignored(signo);
+  if (timer.expiry) schedule(key, timer, is_told ? shortest_period : pending_period);
 }
 
 void ProcessTimers::watch_cpu_limit(Process& process) {

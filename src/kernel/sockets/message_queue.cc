@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace cloche::kernel {
@@ -11,6 +12,27 @@ namespace {
 // A stream's piece is joined to the one before up to this size, so that single bytes do not become
 // messages.
 constexpr std::size_t join_bytes = 16 << 10;
+
+// What travelled along may be sockets, whose messages carry sockets ...: however deep they lie in
+// each other, the outermost call ends them all, one after the other.
+void let_go(std::deque<Message> gone) noexcept {
+  thread_local std::deque<Message>* ending = nullptr;
+  if (ending != nullptr) {
+    try {
+      for (Message& message : gone) {
+        if (message.ancillary.files) ending->push_back(std::move(message));
+      }
+    } catch (const std::bad_alloc&) {  // then they end here
+    }
+    return;
+  }
+  ending = &gone;
+  while (!gone.empty()) {
+    const Message next = std::move(gone.front());
+    gone.pop_front();
+  }
+  ending = nullptr;
+}
 
 }  // namespace
 
@@ -164,7 +186,7 @@ void MessageQueue::clear() noexcept {
   uncharge(charged_);
   bytes_ = 0;
   // What travelled along may be the last reference to the socket of this very queue.
-  const std::deque<Message> gone = std::exchange(messages_, {});
+  let_go(std::exchange(messages_, {}));
 }
 
 }  // namespace cloche::kernel

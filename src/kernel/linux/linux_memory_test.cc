@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "kernel/kernel.h"
+#include "kernel/linux/linux_puppet_testing.h"
+
+namespace cloche::kernel::lnx {
+namespace {
+
+constexpr std::uint32_t nr_mremap = 216, nr_mmap2 = 222, nr_exit_group = 94,
+                        nr_vfork_begin = 0x1004;
+constexpr std::uint32_t prot_rw = 3, map_shared = 1, map_private = 2, map_fixed = 0x10,
+                        map_anonymous = 0x20;
+constexpr std::uint32_t page = 4096;
+
+std::int32_t open_with(Guest& guest, std::string_view text) {
+  const std::int32_t fd = guest.open("f", o_creat | o_rdwr);
+  EXPECT_EQ(guest.write(fd, text), static_cast<std::int32_t>(text.size()));
+  return fd;
+}
+
+// Into the memory at `address`, from a pipe: a guest on strings stores nothing by itself.
+void store(Guest& guest, std::uint32_t address, std::string_view text) {
+  const std::uint32_t ends = guest.reserve(8);
+  ASSERT_EQ(guest.call(nr::pipe2, ends, 0), 0);
+  ASSERT_EQ(guest.write(guest.get<std::int32_t>(ends + 4), text), text.size());
+  ASSERT_EQ(guest.call(nr::read, guest.get<std::int32_t>(ends), address, text.size()), text.size());
+}
+
+TEST(linux_memory, a_shared_mapping_reaches_its_file) {
+  TestKernel machine;
+  run_guest(machine, [](Guest& guest) {
+    const std::int32_t fd = open_with(guest, "hello world");
+    const std::int32_t at = guest.call(nr_mmap2, 0, page, prot_rw, map_shared, fd, 0);
+    ASSERT_GT(at, 0);
+    store(guest, at, "HELLO");
+  });
+  run_guest(machine, [](Guest& guest) { EXPECT_EQ(guest.content("f"), "HELLO world"); });
+}
+
+TEST(linux_memory, what_is_put_over_a_shared_mapping_is_not_its_file) {
+  TestKernel machine;
+  run_guest(machine, [](Guest& guest) {
+    const std::int32_t fd = open_with(guest, "hello world");
+    const std::int32_t at = guest.call(nr_mmap2, 0, page, prot_rw, map_shared, fd, 0);
+    store(guest, at, "HELLO");
+    EXPECT_EQ(
+        guest.call(nr_mmap2, at, page, prot_rw, map_private | map_anonymous | map_fixed, -1, 0),
+        at);
+    store(guest, at, "of another");
+  });
+  run_guest(machine, [](Guest& guest) { EXPECT_EQ(guest.content("f"), "HELLO world"); });
+}
+
+TEST(linux_memory, a_shared_mapping_that_shrinks_loses_nothing) {
+  TestKernel machine;
+  run_guest(machine, [](Guest& guest) {
+    const std::int32_t fd = open_with(guest, std::string(2 * page, '.'));
+    const std::int32_t at = guest.call(nr_mmap2, 0, 2 * page, prot_rw, map_shared, fd, 0);
+    store(guest, at + page, "kept");
+    EXPECT_EQ(guest.call(nr_mremap, at, 2 * page, page, 0), at);
+    const std::uint32_t found = guest.reserve(4);
+    EXPECT_EQ(guest.call(nr::pread64, fd, found, 4, page, 0), 4);
+    EXPECT_EQ(guest.text(found, 4), "kept");
+  });
+}
+
+// Between vfork and exec the memory is the parent's.
+TEST(linux_memory, what_a_vfork_child_maps_is_taken) {
+  TestKernel machine;
+  run_guest(machine, [](Guest& guest) {
+    ASSERT_EQ(guest.call(nr_vfork_begin), 0);
+    const std::int32_t child =
+        guest.call(nr_mmap2, 0, page, prot_rw, map_private | map_anonymous, -1, 0);
+    ASSERT_GT(guest.call(nr_exit_group, 0), 0);
+    const std::int32_t parent =
+        guest.call(nr_mmap2, 0, page, prot_rw, map_private | map_anonymous, -1, 0);
+    EXPECT_NE(child, parent);
+  });
+}
+
+}  // namespace
+}  // namespace cloche::kernel::lnx
