@@ -221,7 +221,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   std::optional<rest::RestDoor> rest;
   std::optional<mcp::Hub> mcp_hub;
   std::optional<mcp::HttpDoor> mcp;
-  http::LoginCookies logins;
+  http::LoginCookies logins(tokens);
   const http::OriginGuard guard(options.http.host, options.allowed_hosts, options.allowed_origins);
   std::optional<remote::RemoteDoor> remote;
   std::optional<e2b::Boxes> boxes;
