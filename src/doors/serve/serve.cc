@@ -331,6 +331,8 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
                          recorders},
       options.api);
   http::Server server(options.http, *application);
+  // Who asks for more is let in, counted and recorded by the server first.
+  if (is_worker) server.close_after_answers();
   std::optional<e2b::DebugListeners> debug;
   if (options.e2b.listens_for_debug) debug.emplace(*boxes, *e2b_door);
   std::optional<WorkerLink> link;
