@@ -220,15 +220,27 @@ class Contexts(WithBox):
 
 
 class Leaving(WithBox):
-    def leave_during(self, code, **more):
+    def begin(self, code, **more):
+        """A connection, and the answer that has begun."""
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE_S)
         connection.request("POST", "/execute", json.dumps({"code": code, **more}),
                            {"Content-Type": "application/json", **self.box.headers(PORT)})
-        answer = connection.getresponse()
+        return connection, connection.getresponse()
+
+    def leave_during(self, code, **more):
+        connection, answer = self.begin(code, **more)
         while b"begun" not in answer.readline():
             pass
         answer.close()
         connection.close()
+
+    def has_connection(self, port: int) -> bool:
+        """Whether the server holds one from that port, also where its client has left."""
+        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+            own, other, state = line.split()[1:4]
+            if own.endswith(f":{self.server.port:04X}") and other.endswith(f":{port:04X}"):
+                return state in ("01", "08")
+        return False
 
     def test_who_leaves_interrupts_the_cell_and_names_stay(self):
         self.leave_during("x = 5\nprint('begun', flush=True)\nwhile True: pass")
@@ -236,12 +248,24 @@ class Leaving(WithBox):
         self.leave_during("x=5; echo begun; sleep 1000", language="bash")
         self.assertEqual(self.interpreter.run("echo $x", language="bash")[0], "5\n")
 
+    def test_who_leaves_before_its_turn_has_its_cell_not_run(self):
+        first, answer = self.begin("import os, time\nprint('begun', flush=True)\n"
+                                   "while not os.path.exists('/tmp/go'): time.sleep(0.01)")
+        while b"begun" not in answer.readline():
+            pass
+        second, waiting = self.begin("open('/tmp/ran', 'w').close()")
+        port = second.sock.getsockname()[1]
+        waiting.close()
+        second.close()
+        until(lambda: not self.has_connection(port), "the server has seen that it left")
+        self.box.run("touch /tmp/go")
+        answer.read()
+        first.close()
+        self.assertEqual(self.interpreter.value("os.path.exists('/tmp/ran')"), "False")
+
     def test_a_sandbox_that_goes_breaks_the_answer_off(self):
         for how in ("/pause", ""):
-            connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE_S)
-            connection.request("POST", "/execute", json.dumps({"code": "print('begun', flush=True)\nwhile True: pass"}),
-                               {"Content-Type": "application/json", **self.box.headers(PORT)})
-            answer = connection.getresponse()
+            connection, answer = self.begin("print('begun', flush=True)\nwhile True: pass")
             while b"begun" not in answer.readline():
                 pass
             self.assertEqual(self.box.rest("POST" if how else "DELETE", how, {} if how else None)[0], 204)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E2B's wire, asked by hand: what the clients do not show, and what no client should do."""
 import base64
+import datetime
 import hashlib
 import http.client
 import json
@@ -11,7 +12,7 @@ import urllib.parse
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "http"))
-from server import PATIENCE_S, Server  # noqa: E402
+from server import PATIENCE_S, Server, until  # noqa: E402
 
 KEY, OTHER_KEY = "key-of-one", "key-of-another"
 
@@ -143,6 +144,27 @@ class Sandboxes(WithServer):
         for box in boxes:
             box.rest("DELETE")
 
+    def test_lists_of_those_that_started_later(self):
+        box = Box(self.server, metadata={"page": "later"})
+
+        def later_than(time):
+            status, _, body = self.server.ask("GET", "/v2/sandboxes?" + urllib.parse.urlencode(
+                {"metadata": "page=later", "startedAfter": time}), headers={"X-API-KEY": KEY})
+            return len(json.loads(body)) if status == 200 else status
+
+        started = datetime.datetime.fromisoformat(box.rest("GET")[1]["startedAt"].replace("Z", "+00:00"))
+        for minutes, count in [(-1, 1), (1, 0)]:
+            time = started + datetime.timedelta(minutes=minutes)
+            for hours in [0, 2, -3]:
+                there = time.astimezone(datetime.timezone(datetime.timedelta(hours=hours)))
+                self.assertEqual(later_than(there.isoformat()), count, there)
+            plain = time.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
+            for end in ["", ".", ".5", ".123456Z", "Z"]:
+                self.assertEqual(later_than(plain + end), count, end)
+        for wrong in ["soon", "2020-01-01T00:00:00 noon", "2020-01-01T00:00:00Z0"]:
+            self.assertEqual(later_than(wrong), 400, wrong)
+        box.rest("DELETE")
+
     def test_what_makes_no_sense_is_refused(self):
         def make(status, **body):
             self.assertEqual(self.server.ask("POST", "/v2/sandboxes", body, headers={"X-API-KEY": KEY})[0], status, body)
@@ -174,6 +196,8 @@ class Sandboxes(WithServer):
                                  ">/dev/null 2>&1 & true")[2]["status"], "exit status 0")
         self.assertEqual(box.rest("POST", "/pause", {})[0], 204)
         self.assertEqual(box.rest("POST", "/pause", {})[0], 409)
+        self.assertEqual(box.rest("POST", "/timeout", {"timeout": 0})[0], 409)
+        self.assertEqual(box.rest("POST", "/refreshes", {"duration": 3000})[0], 409)
         self.assertEqual(box.rest("GET")[1]["state"], "paused")
         status, _, body = box.agent("GET", "/health")
         self.assertEqual((status, json.loads(body)["message"]), (502, "The sandbox was not found"))
@@ -209,6 +233,10 @@ class Sandboxes(WithServer):
             pass
         self.assertEqual(kept.agent("GET", "/health")[0], 204)  # and so it goes on, for a while
         self.assertEqual(kept.run("echo here")[0], "here\n")
+        self.assertEqual(kept.rest("POST", "/pause", {})[0], 204)
+        for _ in range(30):  # whether that is over before it runs or after
+            self.assertEqual(kept.rest("POST", "/connect", {"timeout": 0})[0], 201)
+            until(lambda: kept.rest("GET")[1]["state"] == "paused", "it is paused again")
 
 
 class Access(WithServer):

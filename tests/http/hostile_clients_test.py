@@ -63,6 +63,16 @@ class WebPages(unittest.TestCase):
         status, body = self.servers[0].json("POST", "/sessions", headers={"Host": "evil.example"})
         self.assertEqual((status, list(body)), (403, ["detail"]))
 
+    def test_a_name_that_is_no_text_is_refused_by_all_doors(self):
+        server = self.servers[1]
+        for host in [b"\xff", b"a" * 99 + "é".encode()]:
+            for method, path in [(b"GET", b"/console/login"), (b"GET", b"/v1/sessions"), (b"POST", b"/run_code"),
+                                 (b"GET", b"/sandboxes"), (b"GET", b"/rpc"), (b"POST", b"/mcp")]:
+                got = exchange(server, method + b" " + path + b" HTTP/1.1\r\nHost: " + host +
+                               b"\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n")
+                self.assertTrue(got.startswith(b"HTTP/1.1 4"), (host, path, got))
+        self.assertEqual(server.ask("GET", "/health")[0], 200)
+
     def test_pages_of_others_are_refused(self):
         for server in self.servers:
             own = f"http://127.0.0.1:{server.port}"
@@ -159,6 +169,17 @@ class Smugglers(unittest.TestCase):
                        b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + inner)
         self.assertTrue(got.startswith(b"HTTP/1.0 400 "), got)
         self.assertEqual(got.count(b"\r\nDate: "), 1, got)
+
+    def test_an_absolute_target_says_whose_it_is(self):
+        for name, host, status in [(b"localhost", b"evil.example", b"200"), (b"evil.example", b"localhost", b"403")]:
+            got = exchange(self.server, b"POST http://" + name + b"/sessions?a HTTP/1.1\r\nHost: " + host +
+                           b"\r\nContent-Length: 0\r\n\r\n")
+            self.assertTrue(got.startswith(b"HTTP/1.1 " + status), got)
+
+    def test_an_old_client_is_not_told_to_go_on(self):
+        got = exchange(self.server, b"POST /sessions HTTP/1.0\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                       b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}")
+        self.assertTrue(got.startswith(b"HTTP/1.0 200 "), got)
 
     def test_heads_in_pieces_are_read_the_same(self):
         for head, status in [(b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length:\r\n 0\r\n\r\n", b"400"),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`--isolate owner`: each owner's sandboxes in a process of their own."""
+import contextlib
 import json
 import os
 import signal
@@ -82,6 +83,20 @@ class Owners(unittest.TestCase):
         rpc = Rpc(self.server.port, ALICE)
         self.addCleanup(rpc.socket.close)
         self.assertTrue(rpc.call("ping")["ok"])
+
+    def test_what_follows_a_request_is_asked_for_its_token(self):
+        head = f"GET /sessions/{self.server.create()} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        for upgrade in ["", "Connection: Upgrade\r\nUpgrade: websocket\r\n"]:
+            with socket.create_connection(("127.0.0.1", self.server.port)) as sock:
+                sock.sendall(f"{head}Authorization: Bearer {ALICE}\r\n{upgrade}\r\n".encode())
+                got = sock.recv(65536)
+                with contextlib.suppress(OSError):
+                    sock.sendall(f"{head}\r\n".encode())
+                    while more := sock.recv(65536):
+                        got += more
+            self.assertTrue(got.startswith(b"HTTP/1.1 200 "), got)
+            self.assertIn(b"\r\nConnection: close\r\n", got)
+            self.assertEqual(got.count(b"\r\nDate: "), 1, got)
 
     def test_agents_are_their_owners(self):
         hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {

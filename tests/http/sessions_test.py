@@ -176,6 +176,26 @@ class Sessions(unittest.TestCase):
             self.check_error(self.ask("GET", f"{path}/files?filePath={name}"), status, code)
         self.check_error(self.ask("GET", path + "/files"), 400, "INVALID_PARAMETER")
 
+    def test_what_does_not_fit_takes_nothing_away(self):
+        octets = {"Content-Type": "application/octet-stream"}
+        with Server("serve", "--session-fs-limit", "8M") as server:
+            session = "/sessions/" + server.json("POST", "/sessions")[1]["sessionId"]
+            path = session + "/files?overwrite=true&path="
+
+            def has(name):
+                return server.ask("GET", f"{session}/files?filePath={name}")[2]
+
+            self.assertEqual(server.ask("POST", path + "f", b"old content", headers=octets)[0], 201)
+            self.assertEqual(server.ask("POST", path + "large", b"a" * (5 << 20), headers=octets)[0], 201)
+            for name in ["f", "new"]:
+                self.assertEqual(server.ask("POST", path + name, b"x" * (5 << 20), headers=octets)[0], 413)
+            self.assertEqual(has("f"), b"old content")
+            done = server.json("POST", session + "/commands", {"command": "ls"})[1]
+            self.assertEqual(done["stdout"], "f\nlarge\n")
+            # What was there has enough room for it.
+            self.assertEqual(server.ask("POST", path + "large", b"b" * (5 << 20), headers=octets)[0], 201)
+            self.assertEqual(has("large"), b"b" * (5 << 20))
+
     def test_pause_and_resume(self):
         path = f"/sessions/{self.create()}"
         self.ask("POST", path + "/commands", {"command": "echo kept > f"})

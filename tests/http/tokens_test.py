@@ -8,6 +8,7 @@ import unittest
 from pathlib import Path
 
 from server import PATIENCE_S, Server, until
+from websocket import Refused, Rpc
 
 
 def line(name: str, token: str) -> str:
@@ -68,6 +69,31 @@ class TokensTest(unittest.TestCase):
         self.read_again("tokens_read")
         self.assertIn(b'"sessionId"', self.server.ask("GET", "/sessions", token="new")[2])
         self.assertEqual(self.server.stop(), 0)
+
+    def log_in(self, token: str):
+        """(status, the fields of a browser that is logged in then)"""
+        status, fields, _ = self.server.ask("POST", "/console/login", {"token": token})
+        return status, {"Cookie": fields.get("Set-Cookie", "").partition(";")[0]}
+
+    def is_logged_in(self, browser: dict) -> bool:
+        return self.server.json("GET", "/console/login", headers=browser)[1]["loggedIn"]
+
+    def test_a_login_lasts_as_long_as_its_token(self):
+        logins = [self.log_in(token) for token in ("one", "two", "always")]
+        self.assertEqual([status for status, _ in logins], [204] * 3)
+        self.assertEqual([self.is_logged_in(browser) for _, browser in logins], [True] * 3)
+        Rpc(self.server.port, headers=logins[0][1]).socket.close()
+        self.file.write_text(line("ann", "new") + line("bob", "two"))
+        self.read_again("tokens_read")
+        self.assertEqual([self.is_logged_in(browser) for _, browser in logins], [False, True, True])
+        with self.assertRaisesRegex(Refused, "401"):
+            Rpc(self.server.port, headers=logins[0][1])
+        Rpc(self.server.port, headers=logins[1][1]).socket.close()
+
+    def test_wrong_tokens_shut_nobody_out_of_the_console(self):
+        failed = [self.log_in("wrong")[0] for _ in range(62)]
+        self.assertEqual((failed[0], failed[-1]), (401, 429))
+        self.assertEqual(self.log_in("one")[0], 204)
 
 
 if __name__ == "__main__":

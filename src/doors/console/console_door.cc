@@ -23,7 +23,7 @@ constexpr const char* policy =
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 http::Response error(int status, std::string_view sentence) {
-  return http::json_response(status, Json{{"error", std::string(sentence)}}.dump());
+  return http::json_response(status, write_json(Json{{"error", std::string(sentence)}}));
 }
 
 http::Response asset_response(const http::Asset& asset) {
@@ -74,26 +74,25 @@ http::Response ConsoleDoor::answer(const http::Request& request) {
   return forgotten;
 }
 
-bool ConsoleDoor::may_try() {
+bool ConsoleDoor::may_fail() {
   const auto now = std::chrono::steady_clock::now();
   const MutexLock lock(mutex_);
   while (!failures_.empty() && now - failures_.front() > std::chrono::minutes(1))
     failures_.pop_front();
-  return failures_.size() < failures_a_minute;
+  if (failures_.size() == failures_a_minute) return false;
+  failures_.push_back(now);
+  return true;
 }
 
 http::Response ConsoleDoor::log_in(const http::Request& request) {
   const std::optional<Json> body = parse_json(request.body);
   const std::string* token = body ? find_text(*body, "token") : nullptr;
   if (token == nullptr) return error(400, "the body must be {\"token\": ...}");
-  if (!may_try()) return error(429, "too many wrong tokens: wait a minute");
-  const auto owner = parts_.tokens.owner_of(*token);
-  if (!owner) {
-    const MutexLock lock(mutex_);
-    failures_.push_back(std::chrono::steady_clock::now());
-    return error(401, "this token is not known here");
-  }
-  return {204, {{"Set-Cookie", parts_.logins.log_in(*owner, request.secure)}}, {}};
+  if (auto cookie = parts_.logins.log_in(*token, request.secure))
+    return {204, {{"Set-Cookie", *std::move(cookie)}}, {}};
+  // A good token is taken whatever others try.
+  return may_fail() ? error(401, "this token is not known here")
+                    : error(429, "too many wrong tokens: wait a minute");
 }
 
 }  // namespace cloche::console

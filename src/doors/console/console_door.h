@@ -37,7 +37,8 @@ class ConsoleDoor {
 
  private:
   http::Response log_in(const http::Request& request);
-  bool may_try();
+  // Counts a wrong token; false beyond so many of them.
+  bool may_fail();
 
   const Parts parts_;
   Mutex mutex_;

@@ -231,7 +231,10 @@ bool Boxes::resume(const BoxPtr& box, Seconds timeout) {
   // Before it runs: a deadline of before the pause must not end it.
   if (box->session->status() != session::Status::paused) return false;
   set_timeout(box, timeout, Change::set);
-  return sessions_.resume(box->session).done;
+  if (!sessions_.resume(box->session).done) return false;
+  // Again: where that has come before it ran it was for nothing.
+  set_timeout(box, timeout, Change::set);
+  return true;
 }
 
 void Boxes::set_timeout(const BoxPtr& box, Seconds timeout, Change change) {
@@ -331,8 +334,10 @@ bool Boxes::remove_snapshot(const std::string& owner, const std::string& id) {
 
 bool Boxes::came_due(const std::shared_ptr<session::Session>& session) {
   const BoxPtr box = find_any(session->facts().id);
-  if (!box || !box->wish.auto_pause) return false;
-  return pause(box, box->wish.auto_pause_processes);
+  if (!box) return false;
+  if (box->wish.auto_pause && pause(box, box->wish.auto_pause_processes)) return true;
+  // What is paused has no end, whatever deadline it was given meanwhile.
+  return session->status() == session::Status::paused;
 }
 
 void Boxes::stopping(const session::Session& session) {

@@ -67,8 +67,13 @@ void CodeContext::start_next() {
   RunningPtr running;
   const std::string mark = random_hex(mark_bytes);
   std::uint64_t number = 0;
+  std::deque<Cell> left;  // by their clients; they go without the lock
   {
     const MutexLock lock(mutex_);
+    while (!waiting_.empty() && waiting_.front().stream->is_over()) {
+      left.push_back(std::move(waiting_.front()));
+      waiting_.pop_front();
+    }
     if (waiting_.empty()) {
       is_busy_ = false;
       return;

@@ -48,7 +48,8 @@ class CodeContext : public std::enable_shared_from_this<CodeContext> {
 
   // Whether there is room for one more.
   bool has_room() const;
-  // When those before it have ended. A client that leaves interrupts it.
+  // When those before it have ended. A client that leaves interrupts it; one that has left before
+  // that has it not run.
   void run(Cell cell);
   // The kernel ends, and what it runs with it; the next cell has a new one.
   void restart();

@@ -10,7 +10,6 @@
 
 #include "base/base64.h"
 #include "base/constant_time.h"
-#include "base/random.h"
 #include "base/result.h"
 #include "base/sha256.h"
 #include "cloche/open_file.h"
@@ -22,6 +21,7 @@
 #include "doors/http/body_source.h"
 #include "doors/http/multipart.h"
 #include "doors/http/received_bytes.h"
+#include "sandbox/whole_file.h"
 
 namespace cloche::e2b {
 namespace {
@@ -180,26 +180,6 @@ Result<void> set_metadata(Files& files, const std::string& path,
   return {};
 }
 
-// The whole file, or nothing of it.
-Result<void> write_whole(Files& files, const std::string& path, std::string_view content) {
-  const Result<FileInfo> there = files.link_stat(path);
-  if (!there || there->kind != FileKind::file) return files.write(path, content);
-  const std::string beside = path + "." + random_hex(8) + ".part";
-  Result<void> done = files.write(beside, content, there->mode);
-  if (done) done = files.rename(beside, path);
-  if (!done) (void)files.remove(beside);
-  return done;
-}
-
-Result<void> write_new(Files& files, const std::string& path, std::string_view content) {
-  if (const Result<FileInfo> there = files.stat(path); there && there->kind == FileKind::directory)
-    return Errno::isdir;
-  const bool was_there = files.link_stat(path).ok();
-  const Result<void> written = write_whole(files, path, content);
-  if (!written && !was_there) (void)files.remove(path);
-  return written;
-}
-
 }  // namespace
 
 std::string signature_of(std::string_view path, std::string_view operation, std::string_view name,
@@ -314,7 +294,7 @@ http::Response upload(Sandbox& sandbox, const http::Request& request) {
     if (const auto* error = std::get_if<CallError>(&path)) return rest_error(400, error->message);
     const std::string& name = std::get<std::string>(path);
     if (given.empty() && part.filename.empty()) return rest_error(400, "a part has no file name");
-    Result<void> done = write_new(files, name, part.content);
+    Result<void> done = sandbox::write_whole(files, name, part.content);
     if (done) done = set_metadata(files, name, metadata);
     if (!done) return file_answer(done.error(), name);
     OrderedJson entry{{"path", name}, {"name", last_component(name)}, {"type", "file"}};

@@ -53,18 +53,30 @@ http::Response RequestMemory::once(const std::string& owner, std::string_view ke
   }
   entries_.push_back({owner, std::string(key), digest, now});
   lock.unlock();
-  http::Response response = make();
-  lock.lock();
-  if (response.status < 300) {
-    Entry* const entry = find(owner, key);
-    entry->is_done = true;
-    entry->response = response;
-  } else {
-    std::erase_if(entries_,
-                  [&](const Entry& each) { return each.owner == owner && each.key == key; });
+  http::Response response;
+  try {
+    response = make();
+  } catch (...) {
+    lock.lock();
+    forget(owner, key);
+    throw;
   }
+  lock.lock();
+  if (response.status >= 300) {
+    forget(owner, key);
+    return response;
+  }
+  Entry* const entry = find(owner, key);
+  entry->is_done = true;
+  entry->response = response;
   done_.notify_all();
   return response;
+}
+
+void RequestMemory::forget(const std::string& owner, std::string_view key) {
+  std::erase_if(entries_,
+                [&](const Entry& each) { return each.owner == owner && each.key == key; });
+  done_.notify_all();
 }
 
 }  // namespace cloche::e2b

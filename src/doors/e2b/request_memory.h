@@ -17,7 +17,8 @@ namespace cloche::e2b {
 class RequestMemory {
  public:
   // What `make` answers, or has answered to the same request: one at the same time waits for the
-  // other. 409 where the key was used with another body. Failures are forgotten.
+  // other. 409 where the key was used with another body. Failures are forgotten,
+  // and what `make` throws is thrown on.
   http::Response once(const std::string& owner, std::string_view key, std::string_view body,
                       const std::function<http::Response()>& make);
 
@@ -31,6 +32,7 @@ class RequestMemory {
     http::Response response = {};
   };
   Entry* find(const std::string& owner, std::string_view key) REQUIRES(mutex_);
+  void forget(const std::string& owner, std::string_view key) REQUIRES(mutex_);
 
   Mutex mutex_;
   Condition done_;

@@ -257,6 +257,9 @@ http::Response E2bDoor::of_box(const BoxPtr& box, std::string_view action,
                ? no_content()
                : rest_error(409, fmt::format("sandbox {} is paused already", box->id));
   }
+  if (box->session->status() == session::Status::paused)
+    return rest_error(409,
+                      fmt::format("sandbox {} is paused: connect to it, with a timeout", box->id));
   const bool is_refresh = action == "refreshes";
   auto seconds = read_seconds(std::get<Json>(body), is_refresh ? "duration" : "timeout",
                               is_refresh ? timeout_before : timeout_now);

@@ -72,14 +72,23 @@ std::optional<Number> number_of(std::string_view text) {
   return value;
 }
 
+// Of a number of milliseconds, or a time as RFC 3339 has it; without an offset it is UTC.
 std::optional<std::int64_t> milliseconds_of(const std::string& text) {
   if (const auto number = number_of<std::int64_t>(text)) return number;
   std::tm parts{};
-  const char* const end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
-  if (!end) return std::nullopt;
+  const char* rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (!rest) return std::nullopt;
   std::int64_t ms = std::int64_t{::timegm(&parts)} * 1000;
-  if (*end == '.') ms += static_cast<std::int64_t>(std::stod("0" + std::string(end, 4)) * 1000);
-  return ms;
+  if (*rest == '.') {
+    ++rest;
+    for (std::int64_t unit = 100; *rest >= '0' && *rest <= '9'; ++rest, unit /= 10)
+      ms += unit * (*rest - '0');
+  }
+  if (*rest == '\0') return ms;
+  std::tm zone{};
+  rest = ::strptime(rest, "%z", &zone);
+  if (!rest || *rest != '\0') return std::nullopt;
+  return ms - std::int64_t{zone.tm_gmtoff} * 1000;
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <string>
+#include <unordered_set>
 
 #include "doors/http/field_words.h"
 
@@ -33,6 +35,14 @@ bool is_left_out(std::string_view name) {
                              [&](std::string_view each) { return http::same_text(each, name); });
 }
 
+std::string lowered(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
+
 }  // namespace
 
 std::optional<ServerRequest> request_for_server(const http::Request& request) {
@@ -51,8 +61,11 @@ std::optional<ServerRequest> request_for_server(const http::Request& request) {
                              http::same_text(request.field("Upgrade"), "websocket") &&
                              http::has_word(request.fields, "Connection", "upgrade");
   made.text = fmt::format("{} {} HTTP/1.1\r\n", request.method, request.target);
+  std::unordered_set<std::string> of_hop;
+  for (const std::string_view word : http::field_words(request.fields, "Connection"))
+    of_hop.insert(lowered(word));
   for (const auto& [name, value] : request.fields) {
-    if (!is_left_out(name) && !http::has_word(request.fields, "Connection", name))
+    if (!is_left_out(name) && !of_hop.contains(lowered(name)))
       made.text += fmt::format("{}: {}\r\n", name, value);
   }
   if (is_chunked) {

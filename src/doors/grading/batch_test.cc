@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <future>
+#include <mutex>
 
 #include "base/json.h"
 
@@ -42,6 +46,22 @@ TEST(BatchTest, AnswersInOrder) {
   for (std::size_t i = 0; i < 50; ++i)
     EXPECT_EQ(answer["results"][i]["run_result"]["stdout"], std::to_string(i));
   EXPECT_EQ(answer_of({}, {})["results"].size(), 0U);
+}
+
+TEST(BatchTest, RunsAsManyAtOnceAsItIsWide) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int now = 0;
+  int most = 0;
+  answer_of(numbered(3), [&](const RunRequest& one) {
+    std::unique_lock lock(mutex);
+    most = std::max(most, ++now);
+    changed.notify_all();
+    changed.wait_for(lock, std::chrono::seconds(10), [&] { return most == 3; });
+    --now;
+    return printed(one.code);
+  });
+  EXPECT_EQ(most, 3);
 }
 
 TEST(BatchTest, AnswersThatAreTooLongTogetherAreErrors) {

@@ -40,6 +40,7 @@ void Gate::enter(Job job) {
     ++inside_;
     ++line.running;
   }
+  if (job.patience == Patience::endless) return start(std::move(job));
   workers_.do_here([this, job = std::move(job)] {
     job.work();
     pass_on(job.owner);

@@ -47,7 +47,8 @@ class Gate {
   Gate& operator=(const Gate&) = delete;
 
   // Does it here where its turn has come, or on a thread of the pool, or refuses it. One of endless
-  // patience is not refused for want of room: who posts it bounds how many there are.
+  // patience is never done here, for who posts it has more to post, and not refused for want of
+  // room: who posts it bounds how many there are.
   void enter(Job job);
   std::size_t running() const;
   std::size_t waiting() const;

@@ -255,9 +255,6 @@ class ConnectionOf final : public Connection,
     request_.target = text_of(message.target());
     request_.peer = peer_;
     request_.secure = is_tls;
-    const std::size_t mark = std::min(request_.target.find('?'), request_.target.size());
-    request_.path = request_.target.substr(0, mark);
-    request_.query = request_.target.substr(std::min(mark + 1, request_.target.size()));
     for (const auto& field : message)
       request_.fields.emplace_back(text_of(field.name_string()), text_of(field.value()));
     version_ = message.version();
@@ -266,6 +263,10 @@ class ConnectionOf final : public Connection,
 
     std::optional<std::string_view> fault = framing_fault(request_, version_);
     if (folds_.found()) fault = "the lines of a head must not be folded";
+    if (!fault) fault = to_origin_form(request_);
+    const std::size_t mark = std::min(request_.target.find('?'), request_.target.size());
+    request_.path = request_.target.substr(0, mark);
+    request_.query = request_.target.substr(std::min(mark + 1, request_.target.size()));
     if (fault) {
       keep_alive_ = false;
       return write_response(host_.application().reject(400, *fault));
@@ -293,7 +294,8 @@ class ConnectionOf final : public Connection,
     }
     received_ = std::make_shared<ReceivedBody>(host_.received(), owner_);
     stand(Standing::Stage::receiving);
-    if (same_text(request_.field("Expect"), "100-continue")) return write_continue();
+    if (version_ >= 11 && same_text(request_.field("Expect"), "100-continue"))
+      return write_continue();
     read_body();
   }
 

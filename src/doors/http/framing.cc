@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/http/framing.h"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 namespace cloche::http {
 namespace {
 
@@ -31,6 +35,21 @@ std::optional<std::string_view> framing_fault(const Request& head, unsigned vers
   if (codings > 1 || (codings > 0 && lengths > 0))
     return "there must be one field that says where the body ends";
   if (codings > 0 && version < 11) return "HTTP/1.0 has no Transfer-Encoding";
+  return std::nullopt;
+}
+
+std::optional<std::string_view> to_origin_form(Request& head) {
+  const std::size_t colon = std::min(head.target.find("://"), head.target.size());
+  const std::string_view scheme = std::string_view(head.target).substr(0, colon);
+  if (!same_text(scheme, "http") && !same_text(scheme, "https")) return std::nullopt;
+  if (colon == head.target.size()) return std::nullopt;
+  const std::string rest = head.target.substr(colon + 3);
+  const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
+  const std::string name = rest.substr(0, end);
+  if (name.empty() || name.find('@') != name.npos) return "the target names no server";
+  head.target = (rest.substr(end).starts_with('/') ? "" : "/") + rest.substr(end);
+  std::erase_if(head.fields, [](const auto& field) { return same_text(field.first, "Host"); });
+  head.fields.emplace_back("Host", name);
   return std::nullopt;
 }
 

@@ -15,6 +15,11 @@ namespace cloche::http {
 // Transfer-Encoding) and to whom it goes (Host), or nothing. `version` is 10 or 11.
 std::optional<std::string_view> framing_fault(const Request& head, unsigned version);
 
+// Makes of a target in absolute form (`GET http://NAME/a`) one in origin form and the field Host,
+// as which that name counts, whatever else was there (RFC 9112, 3.2.2). Says what is wrong with it,
+// or nothing; other targets stay as they are.
+std::optional<std::string_view> to_origin_form(Request& head);
+
 // Finds lines of a head that go on with the line before (RFC 9112, 5.2: folds).
 class FoldFinder {
  public:

@@ -41,6 +41,23 @@ TEST(Framing, OnlyChunked) {
   EXPECT_FALSE(is_fine({{"Host", "a"}, {"Transfer-Encoding", "chunked"}}, 10));
 }
 
+TEST(Framing, AnAbsoluteTargetSaysWhoseItIs) {
+  const auto made = [](std::string target) {
+    Request head;
+    head.target = std::move(target);
+    head.fields = {{"Host", "other"}, {"A", "b"}};
+    const auto fault = to_origin_form(head);
+    return fault ? std::string("fault") : head.target + " of " + std::string(head.field("Host"));
+  };
+  EXPECT_EQ(made("http://name:80/a?b"), "/a?b of name:80");
+  EXPECT_EQ(made("HTTPS://[::1]"), "/ of [::1]");
+  EXPECT_EQ(made("http://name?b=/c"), "/?b=/c of name");
+  for (const char* other : {"/a", "*", "name:80", "http", "ftp://name/a", "/http://name/a"})
+    EXPECT_EQ(made(other), std::string(other) + " of other");
+  for (const char* wrong : {"http://", "http:///a", "http://user@name/a"})
+    EXPECT_EQ(made(wrong), "fault") << wrong;
+}
+
 TEST(Framing, FindsFoldsHoweverTheHeadIsCut) {
   const auto found = [](std::string_view head, std::size_t piece) {
     FoldFinder finder;

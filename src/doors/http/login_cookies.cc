@@ -47,11 +47,13 @@ std::string set_cookie(std::string_view value, std::chrono::seconds age, bool is
 
 }  // namespace
 
-std::string LoginCookies::log_in(std::string owner, bool is_secure) {
+std::optional<std::string> LoginCookies::log_in(std::string_view token, bool is_secure) {
+  if (!tokens_.owner_of(token)) return std::nullopt;
   const std::string cookie = random_hex(random_bytes);
   const MutexLock lock(mutex_);
   make_room();
-  logins_.insert_or_assign(digest_of(cookie), Login{std::move(owner), now_() + lifetime});
+  logins_.insert_or_assign(digest_of(cookie),
+                           Login{TokenStore::digest_of(token), now_() + lifetime});
   return set_cookie(cookie, lifetime, is_secure);
 }
 
@@ -75,7 +77,7 @@ std::optional<std::string> LoginCookies::owner_of(const Request& head) const {
   const MutexLock lock(mutex_);
   const auto found = logins_.find(digest_of(cookie));
   if (found == logins_.end() || found->second.until <= now_()) return std::nullopt;
-  return found->second.owner;
+  return tokens_.owner_of_digest(found->second.token);
 }
 
 }  // namespace cloche::http

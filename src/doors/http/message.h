@@ -16,7 +16,7 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 
 struct Request {
   std::string method;
-  std::string target;  // as it was sent
+  std::string target;  // as it was sent, in origin form
   std::string path;    // its part before '?', as it was sent
   std::string query;   // what comes after '?'
   Fields fields;

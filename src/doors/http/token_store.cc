@@ -49,9 +49,9 @@ void TokenStore::reload() {
   entries_.store(std::move(entries));
 }
 
-TokenStore::Digest TokenStore::digest_of(std::string_view text) {
+TokenStore::Digest TokenStore::digest_of(std::string_view token) {
   Digest digest;
-  ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  ::SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), digest.data());
   return digest;
 }
 
@@ -76,10 +76,13 @@ void TokenStore::read_file(const std::string& file, Entries& entries) {
 }
 
 std::optional<std::string> TokenStore::owner_of(std::string_view token) const {
-  const std::shared_ptr<const Entries> entries = entries_.load();
   if (empty()) return std::string();
   if (token.empty() || token.size() > token_max_bytes) return std::nullopt;
-  const Digest digest = digest_of(token);
+  return owner_of_digest(digest_of(token));
+}
+
+std::optional<std::string> TokenStore::owner_of_digest(const Digest& digest) const {
+  const std::shared_ptr<const Entries> entries = entries_.load();
   const Entry* found = nullptr;
   for (const Entry& entry : *entries) {
     if (is_same_digest(text_of(digest), text_of(entry.digest))) found = &entry;

@@ -15,6 +15,9 @@ namespace cloche::http {
 
 class TokenStore {
  public:
+  using Digest = std::array<unsigned char, 32>;
+  static Digest digest_of(std::string_view token);
+
   // The tokens themselves, and a file with one token a line: NAME SHA256-IN-HEX; '#' begins a
   // comment. Throws HostError with one sentence for a file that cannot be read, or a line that says
   // nothing.
@@ -31,7 +34,7 @@ class TokenStore {
 
   // Reads the file again: from here on its tokens count, and those that it has no more do not. With
   // a file that is not good it throws HostError as the constructor does, and nothing changes. What
-  // a token has opened already stays.
+  // a token has opened already stays open.
   void reload();
 
   // With none, everybody is the same owner and needs no token.
@@ -41,17 +44,17 @@ class TokenStore {
   // The owner that a token stands for; nothing for an unknown token. The time it takes
   // does not depend on the token.
   std::optional<std::string> owner_of(std::string_view token) const;
+  // The same for the digest of a token, and nothing where there are no tokens.
+  std::optional<std::string> owner_of_digest(const Digest& digest) const;
   // The same for "Bearer TOKEN".
   std::optional<std::string> owner_of_header(std::string_view value) const;
 
  private:
-  using Digest = std::array<unsigned char, 32>;
   struct Entry {
     Digest digest;
     std::string owner;
   };
   using Entries = std::vector<Entry>;
-  static Digest digest_of(std::string_view text);
   static void read_file(const std::string& file, Entries& entries);
 
   const std::optional<std::string> sole_owner_;

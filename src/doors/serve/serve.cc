@@ -221,7 +221,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   std::optional<rest::RestDoor> rest;
   std::optional<mcp::Hub> mcp_hub;
   std::optional<mcp::HttpDoor> mcp;
-  http::LoginCookies logins;
+  http::LoginCookies logins(tokens);
   const http::OriginGuard guard(options.http.host, options.allowed_hosts, options.allowed_origins);
   std::optional<remote::RemoteDoor> remote;
   std::optional<e2b::Boxes> boxes;
@@ -331,6 +331,8 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
                          recorders},
       options.api);
   http::Server server(options.http, *application);
+  // Who asks for more is let in, counted and recorded by the server first.
+  if (is_worker) server.close_after_answers();
   std::optional<e2b::DebugListeners> debug;
   if (options.e2b.listens_for_debug) debug.emplace(*boxes, *e2b_door);
   std::optional<WorkerLink> link;
