@@ -11,6 +11,12 @@ bool is_want_of_room(Errno error) {
   return error == Errno::nospc || error == Errno::dquot || error == Errno::fbig;
 }
 
+// Of its folder, or of a longer name.
+bool is_about_the_other(Errno error) {
+  return error == Errno::acces || error == Errno::perm || error == Errno::rofs ||
+         error == Errno::nametoolong;
+}
+
 Result<void> replace(Files& files, const std::string& path, std::string_view content,
                      const FileInfo& old) {
   const std::string beside = path + "." + random_hex(8) + ".part";
@@ -18,8 +24,8 @@ Result<void> replace(Files& files, const std::string& path, std::string_view con
   if (done) done = files.rename(beside, path);
   if (done) return {};
   (void)files.remove(beside);
-  if (is_want_of_room(done.error()) && content.size() > old.size_bytes) return done;
-  return files.write(path, content);
+  const bool fits = is_want_of_room(done.error()) && content.size() <= old.size_bytes;
+  return fits || is_about_the_other(done.error()) ? files.write(path, content) : done;
 }
 
 }  // namespace

@@ -196,6 +196,17 @@ class Sessions(unittest.TestCase):
             self.assertEqual(server.ask("POST", path + "large", b"b" * (5 << 20), headers=octets)[0], 201)
             self.assertEqual(has("large"), b"b" * (5 << 20))
 
+    def test_files_that_are_replaced(self):
+        path = f"/sessions/{self.create()}"
+        long = "n" * 255
+        self.ask("POST", path + "/commands", {"command": f"umask 077; mkdir d; touch f d/g {long}; ln -s f l; chmod 555 d"})
+        for name in ["f", "d/g", "l", long]:  # a folder that takes no other file, a link, no room for a longer name
+            status, *_ = self.ask("POST", f"{path}/files?overwrite=true&path={name}", name.encode(),
+                                  headers={"Content-Type": "application/octet-stream"})
+            self.assertEqual(status, 201, name)
+        done = self.ask("POST", path + "/commands", {"command": f"cat f d/g {long}; stat -c %a%F f l; ls d | wc -l"})[1]
+        self.assertEqual(done["stdout"], "l" + "d/g" + long + "600regular file\n777symbolic link\n1\n")
+
     def test_pause_and_resume(self):
         path = f"/sessions/{self.create()}"
         self.ask("POST", path + "/commands", {"command": "echo kept > f"})
