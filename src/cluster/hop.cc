@@ -64,8 +64,10 @@ std::string worker_text(const http::Request& request) {
   if (request.field("Host").empty()) text += "Host: localhost\r\n";  // of HTTP/1.0
   const bool is_web_socket =
       request.method == "GET" && http::same_text(request.field("Upgrade"), "websocket");
-  return text +
-         (is_web_socket ? "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n" : end_text(request));
+  // Where it becomes none the connection ends with the answer: what came after it was read by nobody
+  // who asks for a token.
+  return text + (is_web_socket ? "Connection: close, Upgrade\r\nUpgrade: websocket\r\n\r\n"
+                               : end_text(request));
 }
 
 }  // namespace cloche::cluster

@@ -4,17 +4,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <limits>
 #include <tuple>
 #include <utility>
+#include <variant>
 
+#include "base/json.h"
 #include "cluster/json_numbers.h"
 
 namespace cloche::cluster {
 
 std::optional<SessionPage> page_of_json(std::string_view text) try {
+  // Who says it may be in somebody else's hands; what is nested deeper is not written again, for
+  // that takes the stack.
+  constexpr JsonBounds bounds{.depth = 128,
+                              .values = std::numeric_limits<std::size_t>::max(),
+                              .repeated = RepeatedNames::last_wins};
   // Metadata is told as it came, in its order.
-  const auto json = nlohmann::ordered_json::parse(text);
+  const auto read = read_json<OrderedJson>(text, bounds);
+  if (!std::holds_alternative<OrderedJson>(read)) return std::nullopt;
+  const OrderedJson& json = std::get<OrderedJson>(read);
   SessionPage page;
   page.total = number_of<std::size_t>(json.at("total"));
   for (const auto& session : json.at("sessions"))

@@ -44,6 +44,16 @@ TEST(SessionPages, MetadataKeepsItsOrder) {
   EXPECT_NE(merged.find(R"("metadata":{"b":1,"a":1.5})"), merged.npos);
 }
 
+TEST(SessionPages, OfWhatIsNestedWithoutEndThereIsNone) {
+  const auto page = [](std::size_t depth) {
+    return R"({"total":1,"sessions":[{"createdAt":"","sessionId":"","m":)" +
+           std::string(depth, '[') + std::string(depth, ']') + "}]}";
+  };
+  EXPECT_TRUE(page_of_json(page(100)));
+  EXPECT_FALSE(page_of_json(page(200)));
+  EXPECT_FALSE(page_of_json(page(1'000'000)));
+}
+
 TEST(SessionPages, OfWhatIsNoPageThereIsNone) {
   for (const char* text : {"", "[]", "{}", R"({"total":1})", R"({"sessions":[{}],"total":1})",
                            R"({"sessions":[],"total":1e30})"})

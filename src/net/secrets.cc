@@ -106,16 +106,21 @@ std::size_t StreamScrubber::held_from() const {
 
 // The text without values up to `end`, and those values that begin before it; the rest is held.
 std::string StreamScrubber::pass_on(std::size_t end) {
+  // Where each is next: a text may be full of one, and one that is not there is looked for once.
+  const std::vector<SecretStore::Needle>& needles = secrets_->needles_;
+  std::vector<std::size_t> next;
+  next.reserve(needles.size());
+  for (const SecretStore::Needle& needle : needles) next.push_back(held_.find(needle.text));
   std::string clean;
   std::size_t done = 0;
   for (;;) {
     std::size_t at = std::min(end, held_.size());
     const SecretStore::Needle* first = nullptr;
-    for (const SecretStore::Needle& needle : secrets_->needles_) {
-      const std::size_t found = held_.find(needle.text, done);
-      if (found >= at) continue;
-      at = found;
-      first = &needle;
+    for (std::size_t i = 0; i < needles.size(); ++i) {
+      if (next[i] < done) next[i] = held_.find(needles[i].text, done);
+      if (next[i] >= at) continue;
+      at = next[i];
+      first = &needles[i];
     }
     if (at > done) clean.append(held_, done, at - done);
     done = std::max(done, at);

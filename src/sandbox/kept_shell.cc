@@ -270,14 +270,15 @@ RunResult KeptShell::run_now(const RunOptions& options, std::uint64_t cancellati
   return result;
 }
 
-void KeptShell::go_on_from(KeptShell& other) {
-  const TurnHolder place(other);
-  resting_ = other.process_ ? other.process_->resting() : other.resting_;
-  other.drop_forgotten();
-  if (resting_) applied_ = other.applied_;
-  text_ = other.text_;
-  written_ = other.written_;
-  written_version_ = other.written_version_;
+void KeptShell::pass_on(const std::function<KeptShell&()>& fork) {
+  const TurnHolder place(*this);
+  KeptShell& twin = fork();
+  twin.resting_ = process_ ? process_->resting() : resting_;
+  drop_forgotten();
+  if (twin.resting_) twin.applied_ = applied_;
+  twin.text_ = text_;
+  twin.written_ = written_;
+  twin.written_version_ = written_version_;
 }
 
 }  // namespace cloche::sandbox

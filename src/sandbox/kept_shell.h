@@ -3,6 +3,7 @@
 // to its forks. See ShellState::kept.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,9 +36,9 @@ class KeptShell {
   // it has the value that the shell was given before. Thread-safe.
   void forget(const std::string& name);
 
-  // Takes the other's shell as it is, where it has one; waits for the run that is in progress in
-  // it.
-  void go_on_from(KeptShell& other);
+  // Waits for the run that is in progress, and lets none begin while `fork` makes a fork of the
+  // sandbox, whose KeptShell it gives: that one has this shell as it is, where there is one.
+  void pass_on(const std::function<KeptShell&()>& fork);
 
   // What it is, written by a copy of it, which may take `time`; waits for the run that is in
   // progress. Nothing: it is as it starts. Asked again before the next run it costs nothing. With

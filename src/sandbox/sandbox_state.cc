@@ -321,7 +321,20 @@ void SandboxState::mount_host_paths(vfs::Namespace& space) const {
   }
 }
 
+// The interpreters stand still meanwhile: what they have written until then is there.
 std::unique_ptr<SandboxState> SandboxState::fork() {
+  std::unique_ptr<SandboxState> twin;
+  shell_->pass_on([&]() -> KeptShell& {
+    python_->pass_on([&]() -> KeptPython& {
+      twin = fork_files();
+      return *twin->python_;
+    });
+    return *twin->shell_;
+  });
+  return twin;
+}
+
+std::unique_ptr<SandboxState> SandboxState::fork_files() {
   std::map<std::string, std::string> environment;
   SandboxOptions options = options_;
   {
@@ -339,8 +352,6 @@ std::unique_ptr<SandboxState> SandboxState::fork() {
     twin.reset(new SandboxState(engine_, std::move(options), std::move(environment),
                                 std::move(space), std::move(root), secrets_, image_));
   }
-  twin->python_->go_on_from(*python_);
-  twin->shell_->go_on_from(*shell_);
   return twin;
 }
 

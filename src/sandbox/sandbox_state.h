@@ -116,6 +116,7 @@ class SandboxState {
   SandboxUsage usage() EXCLUDES(kernel::kernel_lock);
 
  private:
+  std::unique_ptr<SandboxState> fork_files() EXCLUDES(kernel::kernel_lock);
   SandboxState(EngineState& engine, SandboxOptions options,
                std::map<std::string, std::string> environment,
                std::unique_ptr<vfs::Namespace> space, vfs::TypedFsRef<vfs::MemFs> root,

@@ -65,6 +65,8 @@ StartedShells::StartedShells(EngineState& engine) : engine_(engine) {}
 StartedShells::~StartedShells() = default;
 
 std::shared_ptr<const RestingShell> StartedShells::find(SandboxState& sandbox) {
+  // Without the mutex: who has this sandbox's kernel would keep all others waiting.
+  const std::string told_here = told_to_a_start(sandbox);
   const MutexLock lock(mutex_);
   auto kind = std::ranges::find_if(
       kinds_, [&](const Kind& one) { return are_alike(one.options, sandbox.options()); });
@@ -77,7 +79,7 @@ std::shared_ptr<const RestingShell> StartedShells::find(SandboxState& sandbox) {
     kinds_.push_back({options, std::move(told), process ? (*process)->just_started() : nullptr});
     kind = std::prev(kinds_.end());
   }
-  return kind->shell && kind->told == told_to_a_start(sandbox) ? kind->shell : nullptr;
+  return kind->shell && kind->told == told_here ? kind->shell : nullptr;
 }
 
 }  // namespace cloche::sandbox

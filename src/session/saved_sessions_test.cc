@@ -157,6 +157,41 @@ TEST_F(SavedSessions, ADeletionThatFailsIsToldAndMadeGood) {
   EXPECT_EQ(folder_.names(), std::set<std::string>{"lock"});
 }
 
+// A change that comes after it, as a command's that it has ended, is no success of the deletion.
+TEST_F(SavedSessions, ADeletionThatFailsIsNotForgotten) {
+  auto manager = start();
+  const SessionPtr session = create(*manager);
+  files_.fail_all(Errno::io);
+  EXPECT_TRUE(manager->close(session->facts().id, "me"));
+  EXPECT_TRUE(manager->save(session));
+  EXPECT_NE(manager->save_trouble().find("not removed"), std::string::npos);
+}
+
+// Its files may have the numbers of those that were there before.
+TEST_F(SavedSessions, AnotherSandboxInItsPlaceIsSavedAsItIs) {
+  for (const bool is_folder : {true, false}) {
+    auto manager = start();
+    const SessionPtr session = create(*manager);
+    const std::string id = session->facts().id;
+    put(session, std::string(1 << 20, '.'));
+    ASSERT_TRUE(manager->save(session));
+    {
+      const Session::Use use = Session::use(session);
+      std::shared_ptr<Sandbox> other = bare_engine().create({});
+      ASSERT_TRUE(is_folder ? other->files().make_directory("other")
+                            : other->files().write("other", "new"));
+      ASSERT_TRUE(use.replace(std::move(other), nullptr));
+    }
+    ASSERT_TRUE(manager->save(session));
+    crash(std::move(manager));
+    manager = start();
+    const Session::Use use = Session::use(manager->find(id, "me"));
+    ASSERT_TRUE(use);
+    EXPECT_EQ(use->files().stat("f").error(), Errno::noent);
+    EXPECT_EQ(use->files().stat("other")->kind, is_folder ? FileKind::directory : FileKind::file);
+  }
+}
+
 TEST_F(SavedSessions, WhatEndsAsItsKeyIsGivenUpIsSaved) {
   auto manager = start({.cell = 1});
   const SessionPtr session = create(*manager);

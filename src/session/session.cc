@@ -101,6 +101,7 @@ bool Session::Use::replace(std::shared_ptr<Sandbox> sandbox,
     if (session_->status_ != Status::running) return false;
     session_->sandbox_.swap(sandbox);
     session_->python_.swap(python);
+    ++session_->origin_;
   }
   python.reset();
   if (sandbox) sandbox->cancel();
@@ -207,18 +208,29 @@ std::shared_ptr<Sandbox> Session::sandbox() const {
   return sandbox_;
 }
 
+std::pair<std::shared_ptr<Sandbox>, std::uint64_t> Session::sandbox_and_origin() const {
+  const MutexLock lock(mutex_);
+  return {sandbox_, origin_};
+}
+
 void Session::touch() {
   const MutexLock lock(mutex_);
   last_activity_ = clock_.now();
 }
 
 bool Session::pause(const std::function<void()>& stopping) {
+  std::uint64_t number = 0;
+  // Not where it was resumed meanwhile, and maybe paused again.
+  const auto is_ours = [&]() REQUIRES(mutex_) {
+    return status_ == Status::paused && pauses_ == number;
+  };
   std::shared_ptr<Sandbox> old;
   std::shared_ptr<PythonSession> python;
   {
     const MutexLock lock(mutex_);
     if (status_ != Status::running || leaving_) return false;
     status_ = Status::paused;
+    number = ++pauses_;
     old = sandbox_;
     python = python_;
   }
@@ -228,15 +240,21 @@ bool Session::pause(const std::function<void()>& stopping) {
     return true;
   }
   // A fork has everything but the processes: those of the old one end with it.
-  Twin rest = fork_with_python(*old, python.get());
+  Twin rest;
+  try {
+    rest = fork_with_python(*old, python.get());
+  } catch (...) {
+    const MutexLock lock(mutex_);
+    if (is_ours()) status_ = Status::running;
+    throw;
+  }
   if (watcher_) watcher_(*rest.sandbox);
   {
     const MutexLock lock(mutex_);
-    if (status_ == Status::paused) {
-      sandbox_ = std::move(rest.sandbox);
-      python_ = std::move(rest.python);
-    }
     last_activity_ = clock_.now();
+    if (!is_ours()) return true;
+    sandbox_ = std::move(rest.sandbox);
+    python_ = std::move(rest.python);
   }
   old->cancel();
   return true;
@@ -252,7 +270,11 @@ bool Session::freeze(const std::function<void()>& stopping) {
     sandbox = sandbox_;
   }
   stopping();
-  if (sandbox) sandbox->freeze();
+  {
+    // With the lock, as resume() thaws it: who comes last decides.
+    const MutexLock lock(mutex_);
+    if (frozen_ && sandbox) sandbox->freeze();
+  }
   touch();
   return true;
 }

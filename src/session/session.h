@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "base/clock.h"
@@ -107,6 +108,8 @@ class Session {
 
   // For a look that is no use; null: it has not been read, or is closed.
   std::shared_ptr<Sandbox> sandbox() const;
+  // With a number that is another one where it is no fork of the one before.
+  std::pair<std::shared_ptr<Sandbox>, std::uint64_t> sandbox_and_origin() const;
   // Paused, and its processes are there and stand still.
   bool is_frozen() const;
 
@@ -145,7 +148,9 @@ class Session {
   SteadyTime deadline_ GUARDED_BY(mutex_);
   WallTime expires_ GUARDED_BY(mutex_);
   bool frozen_ GUARDED_BY(mutex_) = false;
+  std::uint64_t pauses_ GUARDED_BY(mutex_) = 0;
   std::shared_ptr<Sandbox> sandbox_ GUARDED_BY(mutex_);
+  std::uint64_t origin_ GUARDED_BY(mutex_) = 0;  // of sandbox_
   // Of sandbox_; null: nobody has asked for it yet.
   std::shared_ptr<PythonSession> python_ GUARDED_BY(mutex_);
   Status status_ GUARDED_BY(mutex_) = Status::running;

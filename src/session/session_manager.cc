@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
 #include "base/resident_memory.h"
 
 namespace cloche::session {
@@ -346,8 +347,13 @@ void SessionManager::close_all() {
 
 Change SessionManager::pause(const std::shared_ptr<Session>& session, Processes processes) {
   const auto stopping = [&] { let_go(*session); };
-  if (!(processes == Processes::stop ? session->freeze(stopping) : session->pause(stopping)))
-    return {};
+  try {
+    if (!(processes == Processes::stop ? session->freeze(stopping) : session->pause(stopping)))
+      return {};
+  } catch (const Error& why) {
+    complain(fmt::format("session {} cannot be paused: {}", session->facts().id, why.sentence()));
+    return {false, why.code()};
+  }
   const Result<void> saved = save_now(session);
   tell(Event::paused, *session);
   return {true, saved};

@@ -225,6 +225,39 @@ TEST_F(SessionTimes, APausedOneIsNotIdleUntilItIsResumed) {
   expect(Event::idled);
 }
 
+// Whoever resumes it while it is being paused has it as it is, and a pause that has lost its place
+// puts nothing there.
+TEST_F(SessionTimes, APauseThatWasOvertakenChangesNothing) {
+  const auto manager = start();
+  const SessionPtr session = create(*manager);
+  const auto nothing = [] {};
+  EXPECT_TRUE(session->pause([&] {
+    EXPECT_TRUE(session->resume());
+    EXPECT_TRUE(Session::use(session)->files().write("f", "written"));
+    EXPECT_TRUE(session->pause(nothing));
+    EXPECT_TRUE(session->resume());
+    EXPECT_TRUE(Session::use(session)->files().write("f", "again"));
+    EXPECT_TRUE(session->pause(nothing));
+  }));
+  EXPECT_TRUE(session->resume());
+  EXPECT_EQ(*Session::use(session)->files().read("f"), "again");
+}
+
+TEST_F(SessionTimes, OneThatCannotBePausedRunsOn) {
+  const auto manager = start();
+  const SessionPtr session = create(*manager);
+  {
+    Files& files = Session::use(session)->files(Account::root);
+    ASSERT_TRUE(files.rename("/dev", "/before"));
+    ASSERT_TRUE(files.write("/dev", "no folder"));
+  }
+  const Change paused = manager->pause(session);
+  EXPECT_FALSE(paused);
+  EXPECT_FALSE(paused.saved);
+  EXPECT_EQ(session->status(), Status::running);
+  EXPECT_TRUE(Session::use(session)->files().write("f", "on"));
+}
+
 TEST_F(SessionTimes, OneOfTimeEndsByItsDeadlineAlone) {
   const auto manager = start({.idle_timeout = 10min});
   const SessionPtr session = create(*manager, {.lifetime = Lifetime::of_time});

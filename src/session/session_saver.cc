@@ -56,7 +56,7 @@ Result<void> SessionSaver::save_now(const std::shared_ptr<Session>& session) {
   const Result<void> written = write(*session);
   if (written) {
     session->saved_ = changes;
-    note_success(session->facts().id);
+    note_saved(session->facts().id);
   } else {
     note_failure(session->facts().id, {.session = session}, written.error());
   }
@@ -65,9 +65,10 @@ Result<void> SessionSaver::save_now(const std::shared_ptr<Session>& session) {
 
 Result<void> SessionSaver::write(Session& session) {
   const auto begin = std::chrono::steady_clock::now();
-  const std::shared_ptr<Sandbox> sandbox = session.sandbox();
+  const auto [sandbox, origin] = session.sandbox_and_origin();
   const Status status = session.status();
   if (status == Status::closed) return {};
+  if (session.chain_.origin != origin) session.chain_.begin_anew(origin);
   // One that is frozen has processes, which stand still, and a Python that may be in the middle of
   // something.
   const bool is_at_rest = status == Status::paused && !session.is_frozen();
@@ -237,6 +238,13 @@ void SessionSaver::work() {
   }
 }
 
+// What is to be removed has an entry of its own, which no save settles.
+void SessionSaver::note_saved(const std::string& id) {
+  const MutexLock lock(mutex_);
+  const auto it = unsaved_.find(id);
+  if (it != unsaved_.end() && !it->second.removal) unsaved_.erase(it);
+}
+
 void SessionSaver::retry(const std::string& id, const Unsaved& what) {
   if (what.removal) {
     const Result<void> removed = store_.remove(id, *what.removal, what.live);
@@ -245,12 +253,7 @@ void SessionSaver::retry(const std::string& id, const Unsaved& what) {
   }
   const auto session = what.session.lock();
   // One that was closed has nothing to save; its removal has an entry of its own.
-  if (!session || session->status() == Status::closed) {
-    const MutexLock lock(mutex_);
-    const auto it = unsaved_.find(id);
-    if (it != unsaved_.end() && !it->second.removal) unsaved_.erase(it);
-    return;
-  }
+  if (!session || session->status() == Status::closed) return note_saved(id);
   (void)save_now(session);
 }
 

@@ -93,6 +93,7 @@ class SessionSaver {
       REQUIRES(session.save_mutex_);
   void note_failure(const std::string& id, Unsaved what, Errno error);
   void note_success(const std::string& id);
+  void note_saved(const std::string& id);
   void complain(const std::string& sentence) const;
   void work();
   void retry(const std::string& id, const Unsaved& what);

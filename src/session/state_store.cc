@@ -74,6 +74,12 @@ std::uint64_t weight_of(const SavedChain::Level& level) {
 
 }  // namespace
 
+void SavedChain::begin_anew(std::uint64_t of) {
+  for (Level& level : levels) level.state.reset();
+  read.reset();
+  origin = of;
+}
+
 StateStore::StateStore(std::filesystem::path folder, HostFiles& files)
     : folder_(prepared(std::move(folder))), files_(files), claim_(folder_, files) {}
 

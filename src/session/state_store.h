@@ -52,6 +52,10 @@ struct SavedChain {
   std::optional<Checkpoint> read;      // the state right after it has been read
   std::size_t file_count = 0;          // levels that there may be files of
   bool unsure = false;                 // the last save failed: what the folder has is not known
+  std::uint64_t origin = 0;  // of the states: those of another one have nothing in common with them
+
+  // All of what follows is written anew.
+  void begin_anew(std::uint64_t of);
 };
 
 class StateStore {

@@ -3,6 +3,7 @@
 // collation.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -14,5 +15,8 @@ bool glob_match(std::string_view pattern, std::string_view name);
 bool has_wildcard(std::string_view pattern);
 // The parts between slashes, empty ones left out.
 std::vector<std::string_view> split_pattern(std::string_view pattern);
+
+// Entries that one search for a pattern looks at: nothing else ends it.
+inline constexpr std::size_t glob_looks_max = 2'000'000;
 
 }  // namespace cloche::vfs

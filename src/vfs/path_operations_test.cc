@@ -50,6 +50,17 @@ TEST_F(FileOpsTest, WritesAndReadsWholeFiles) {
   EXPECT_EQ(files_.write_file("/top/", "x").error(), Errno::isdir);
 }
 
+// However many ways "**" has to lead there, each place is looked at once for each part.
+TEST_F(FileOpsTest, AGlobTakesTimeInProportion) {
+  std::string path = "/top";
+  for (int i = 0; i < 40; ++i) path += "/d";
+  write(path + "/f");
+  std::string stars;
+  for (int i = 0; i < 20; ++i) stars += "**/";
+  EXPECT_EQ(glob("/top/" + stars + "none"), "");
+  EXPECT_EQ(glob("/top/" + stars + "f"), path + "/f ");
+}
+
 TEST_F(FileOpsTest, AFileIsMadeWithContentThatItsModeForbidsToWriteLater) {
   ASSERT_TRUE(files_.write_file("/top/locked", "x", 0444, Parents::make).ok());
   EXPECT_EQ(*files_.read_file("/top/locked", 5), "x");

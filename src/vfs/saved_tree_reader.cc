@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "vfs/memfs_impl.h"
@@ -52,11 +53,13 @@ struct TreeReader::Impl {
 
   Quota room;
   std::uint64_t bytes = 0;  // of content and attributes, as the quota counts them
+  std::uint64_t names = 0;
   std::vector<SavedFolder> folders;
   std::unordered_map<Ino, SavedNode> nodes;
 
   // While they are put into a file system.
   std::unordered_map<Ino, Ino> made;          // by the number that they had
+  std::unordered_set<Ino> places;             // the same, by the number that they have
   std::vector<std::pair<Ino, Ino>> unfilled;  // directories that are made: theirs, and where
 };
 
@@ -93,6 +96,7 @@ void TreeReader::Impl::remove(Ino number) {
   const auto it = nodes.find(number);
   if (it == nodes.end()) return;
   bytes -= it->second.inode.content.charge() + MemFs::Impl::extra_charge(it->second.inode);
+  names -= it->second.names.size();
   nodes.erase(it);
 }
 
@@ -208,19 +212,21 @@ Result<void> TreeReader::Impl::read_names(Decoder& in, SavedNode& node) {
     if (static_cast<Name>(kind) == Name::end) return {};
     CLOCHE_ASSIGN(std::string name, in.text(name_max));
     if (static_cast<Name>(kind) == Name::remove) {
-      const auto it = node.names.find(name);
-      if (it != node.names.end()) node.names.erase(it);
+      names -= node.names.erase(name);
       continue;
     }
     if (static_cast<Name>(kind) != Name::add) return Errno::inval;
     CLOCHE_TRY(check_name(name));
     CLOCHE_ASSIGN(const Ino number, in.number());
-    node.names.insert_or_assign(std::move(name), number);
+    if (node.names.insert_or_assign(std::move(name), number).second && ++names / 2 > room.inodes)
+      return Errno::nospc;
   }
 }
 
 Result<void> TreeReader::put_into(MemFs& files) {
   impl_->made.clear();
+  impl_->places.clear();
+  impl_->unfilled.clear();
   for (const SavedFolder& folder : impl_->folders)
     CLOCHE_TRY(impl_->put_folder(files, *files.impl_, folder));
   impl_->put_attributes(*files.impl_);
@@ -238,7 +244,9 @@ Result<void> TreeReader::Impl::put_folder(MemFs& files, MemFs::Impl& to,
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   CLOCHE_TRY(to.get_own_directory(at));
-  if (at == files.root() || !made.emplace(folder.number, at).second) return Errno::inval;
+  // One that is filled twice would lose what it got first.
+  if (at == files.root() || !made.emplace(folder.number, at).second || !places.insert(at).second)
+    return Errno::inval;
   unfilled.emplace_back(folder.number, at);
   while (!unfilled.empty()) {
     const auto [number, directory] = unfilled.back();
@@ -267,9 +275,11 @@ Result<Ino> TreeReader::Impl::put_node(MemFs& files, MemFs::Impl& to, Ino direct
   // A directory has one place; so there are no rings either.
   if (there != made.end() && is_folder) return Errno::inval;
   if (const auto old = files.lookup(directory, name)) {
+    if (places.contains(*old)) return Errno::inval;  // two in one place
     CLOCHE_ASSIGN(const Stat stat, files.stat(*old));
     if (is_folder && stat.type == FileType::directory && MemFs::Impl::is_own(*old)) {
       made.emplace(number, *old);
+      places.insert(*old);
       return *old;
     }
     // What is mounted over it stays where it is.
@@ -294,6 +304,7 @@ Result<Ino> TreeReader::Impl::put_node(MemFs& files, MemFs::Impl& to, Ino direct
   const Ino ino = to.add_inode(directory, name, std::move(inode));
   to.state.usage.bytes += from.inode.content.charge();
   made.emplace(number, ino);
+  places.insert(ino);
   return ino;
 }
 

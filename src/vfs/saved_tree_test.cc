@@ -212,6 +212,71 @@ TEST_F(SavedTree, AChangeCostsThePagesThatChanged) {
   EXPECT_EQ(Seen(*restored(parts)).text(), Seen(*from_).text());
 }
 
+// What somebody else has put together.
+class Forged {
+ public:
+  Forged& byte(int value) {
+    text_ += static_cast<char>(value);
+    return *this;
+  }
+  Forged& number(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) byte(static_cast<int>(value & 0x7f) | 0x80);
+    return byte(static_cast<int>(value));
+  }
+  Forged& text(std::string_view value) {
+    number(value.size());
+    text_ += value;
+    return *this;
+  }
+  Forged& folder(std::string_view path, std::uint64_t ino) {
+    return byte('R').text(path).number(ino);
+  }
+  Forged& node(std::uint64_t ino, FileType type) {
+    byte('N').number(ino).byte(1).byte(static_cast<int>(type));
+    number(0755).number(1000).number(1000);
+    for (int zeros = 0; zeros < 9; ++zeros) number(0);
+    return *this;
+  }
+  Forged& directory(std::uint64_t ino, const std::vector<std::pair<std::string, int>>& names) {
+    node(ino, FileType::directory);
+    for (const auto& [name, number] : names) byte(1).text(name).number(number);
+    return byte(0);
+  }
+  Forged& file(std::uint64_t ino) { return node(ino, FileType::regular).number(0).byte(0); }
+  std::string end() { return std::move(byte('E').text_); }
+
+ private:
+  std::string text_;
+};
+
+TEST_F(SavedTree, NoPlaceIsFilledTwice) {
+  const std::string two_names = Forged()
+                                    .folder("tmp", 5)
+                                    .folder("tmp/", 6)
+                                    .directory(5, {{"x", 10}})
+                                    .directory(6, {{"x", 11}})
+                                    .file(10)
+                                    .file(11)
+                                    .end();
+  TreeReader reader(large);
+  ASSERT_TRUE(read_part(reader, two_names));
+  EXPECT_EQ(reader.put_into(*make_fs<MemFs>(base_, large, clock_)).error(), Errno::inval);
+  TreeReader once(large);
+  ASSERT_TRUE(read_part(
+      once, Forged().folder("tmp", 5).directory(5, {{"x", 10}, {"y", 10}}).file(10).end()));
+  EXPECT_TRUE(once.put_into(*make_fs<MemFs>(base_, large, clock_)));
+}
+
+TEST_F(SavedTree, NamesAreCountedAsTheyAreRead) {
+  std::vector<std::pair<std::string, int>> names;
+  for (int i = 0; i < 3000; ++i) names.emplace_back("n" + std::to_string(i), 10);
+  const std::string part = Forged().folder("tmp", 5).directory(5, names).file(10).end();
+  TreeReader few({1 << 20, 1000});
+  EXPECT_EQ(read_part(few, part).error(), Errno::nospc);
+  TreeReader enough({1 << 20, 3000});
+  EXPECT_TRUE(read_part(enough, part));
+}
+
 // Whatever is done, between saves of any distance: the parts together are the tree.
 class SavedTreeModel : public SavedTree, public ::testing::WithParamInterface<unsigned> {};
 

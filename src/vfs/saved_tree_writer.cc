@@ -77,8 +77,9 @@ class PartWriter {
       return;
     }
     if (before && is_same(*before, *now)) return;
-    // One whose buffer is another one is written anew.
-    if (before && !now->content.has_shared_of(before->content)) before = nullptr;
+    // One whose buffer is another one is written anew, and so is what has the same number alone.
+    if (before && (before->type != now->type || !now->content.has_shared_of(before->content)))
+      before = nullptr;
     write_attributes(ino, *now, before ? Fresh::no : Fresh::yes);
     switch (now->type) {
       case FileType::regular: write_content(now->content, before); break;

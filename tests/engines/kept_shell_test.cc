@@ -50,6 +50,18 @@ TEST_P(KeptShell, StateStaysFromRunToRun) {
   EXPECT_EQ(sandbox_->run({.script = "echo $PWD${plain-}"}).stdout_data, "/workspace\n");
 }
 
+// A fork has what a run has written that it waits for.
+TEST_P(KeptShell, AForkWaitsForTheRunAndHasItsFiles) {
+  out("true");
+  std::thread running([&] { EXPECT_EQ(out("echo > begun; sleep 0.3; echo written > f"), ""); });
+  while (!sandbox_->files().stat("begun")) std::this_thread::yield();
+  const auto twin = sandbox_->fork();
+  running.join();
+  const auto written = twin->files().read("f");
+  EXPECT_TRUE(written.ok());
+  EXPECT_EQ(written.ok() ? *written : "", "written\n");
+}
+
 TEST_P(KeptShell, OneRunsEnvironmentAndDirectoryDoNotStay) {
   out("A=mine; export B=b; list=(1 2)");
   EXPECT_EQ(

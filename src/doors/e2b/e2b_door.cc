@@ -108,7 +108,12 @@ std::uint64_t E2bDoor::body_limit_bytes(std::uint16_t port, std::string_view pat
 
 void E2bDoor::answer(const ExchangePtr& exchange, std::function<http::Response()> work) {
   parts_.workers.do_here([exchange, work = std::move(work)]() mutable {
-    http::Response response = work();
+    http::Response response;
+    try {
+      response = work();
+    } catch (const Error& why) {
+      response = rest_error(500, std::string(why.sentence()));
+    }
     work = nullptr;  // its use of the sandbox ends before the client is told
     exchange->send(std::move(response));
   });

@@ -253,8 +253,9 @@ http::Response E2bDoor::of_box(const BoxPtr& box, std::string_view action,
     if (auto* wrong = wrong_of(memory)) return std::move(*wrong);
     using Ending = session::SessionManager::Processes;
     const Ending processes = std::get<bool>(memory) ? Ending::stop : Ending::end;
-    return parts_.boxes.pause(box, processes)
-               ? no_content()
+    if (parts_.boxes.pause(box, processes)) return no_content();
+    return box->session->status() == session::Status::running
+               ? rest_error(500, fmt::format("sandbox {} cannot be paused: it runs on", box->id))
                : rest_error(409, fmt::format("sandbox {} is paused already", box->id));
   }
   if (box->session->status() == session::Status::paused)

@@ -20,6 +20,8 @@ constexpr std::uint64_t forks_max = 100;
 
 // Reports what cannot be done in this state, and what cannot be saved.
 void check(const session::Change& change, const Session& session) {
+  if (!change && !change.saved)
+    throw rpc::sandbox_error(change.saved.error(), "the session cannot be paused: it runs on");
   if (!change) {
     throw RpcError{
         rpc::code::sandbox_error,

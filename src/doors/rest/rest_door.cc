@@ -68,7 +68,12 @@ http::Response RestDoor::none_at(const std::string& id) const {
 // Work that takes a while, or asks the sandbox.
 void RestDoor::answer(const ExchangePtr& exchange, std::function<http::Response()> work) {
   parts_.workers.do_here([exchange, work = std::move(work)]() mutable {
-    http::Response response = work();
+    http::Response response;
+    try {
+      response = work();
+    } catch (const Error& why) {
+      response = error(500, "INTERNAL_ERROR", why.sentence());
+    }
     work = nullptr;  // its use of the sandbox ends before the client is told
     exchange->send(std::move(response));
   });
@@ -158,6 +163,8 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
   answer(exchange, [this, session, pause = action == "pause"] {
     const session::Change change =
         pause ? parts_.sessions.pause(session) : parts_.sessions.resume(session);
+    if (!change && !change.saved)
+      return error(500, "INTERNAL_ERROR", "the session cannot be paused: it runs on");
     if (change && !change.saved) {
       return not_saved(
           change.saved.error(),

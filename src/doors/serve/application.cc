@@ -226,13 +226,18 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
   if (is_grading(request.path)) return parts_.grading.handle(request, counted);
   std::string path;
   const bool to_rest = is_rest(request.path, path);
-  if (parts_.router && pass_on(request, to_rest ? path : request.path, to_rest, counted)) return;
+  const std::string& place = to_rest ? path : request.path;
+  // Asked again, another cell might be chosen for a new session: so the one that was asked remembers
+  // what another one has made.
+  const bool creates = request.method == "POST" && (place == "/sessions" || place == "/sessions/");
+  if (parts_.router && !creates && pass_on(request, place, to_rest, counted)) return;
   // Whoever sent this was let in: its token tells one from another.
   std::shared_ptr<http::Exchange> answered = std::move(counted);
   if (request.method == "POST") {
     answered = remembered(request, to_rest, std::move(answered));
     if (!answered) return;
   }
+  if (parts_.router && creates && pass_on(request, place, to_rest, answered)) return;
   if (to_rest) {
     request.path = std::move(path);
     return parts_.rest.handle(std::move(request), std::move(answered));

@@ -95,10 +95,15 @@ RunResult KeptPython::run(std::string_view source, const PythonOptions& options)
   return result;
 }
 
-void KeptPython::go_on_from(KeptPython& other) {
-  const MutexPairLock lock(mutex_, other.mutex_);
-  if (!other.session_) return;
-  auto session = other.session_->fork(state_.kernel(), session_options());
+void KeptPython::pass_on(const std::function<KeptPython&()>& fork) {
+  const MutexLock lock(mutex_);
+  KeptPython& twin = fork();
+  if (session_) twin.go_on_from(*session_);
+}
+
+void KeptPython::go_on_from(python::PythonSession& other) {
+  const MutexLock lock(mutex_);
+  auto session = other.fork(state_.kernel(), session_options());
   if (session) {
     session_ = *std::move(session);
   } else {

@@ -2,6 +2,7 @@
 // KeptPython: the interpreter that a sandbox keeps from call to call, and passes on to its forks.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -24,11 +25,13 @@ class KeptPython {
 
   RunResult run(std::string_view source, const PythonOptions& options);
 
-  // Takes a fork of the other's interpreter, where that has one; waits for the call that runs in
-  // it. Where the fork cannot be made (no memory) the next call starts a fresh one.
-  void go_on_from(KeptPython& other);
+  // Waits for the call that runs, and lets none begin while `fork` makes a fork of the sandbox,
+  // whose KeptPython it gives. That one goes on from this interpreter, where there is one and it
+  // can be forked; otherwise (no memory) its next call starts a fresh one.
+  void pass_on(const std::function<KeptPython&()>& fork);
 
  private:
+  void go_on_from(python::PythonSession& other);
   python::SessionOptions session_options() REQUIRES(mutex_);
   Result<void> start() REQUIRES(mutex_);
   void drop() REQUIRES(mutex_);
