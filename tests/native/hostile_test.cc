@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -17,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 
 #include "native/host/box.h"
 #include "native/host/patience.h"
@@ -154,6 +156,7 @@ TEST_F(HostileGuest, GainsPrivileges) { expect_held("gains_privileges"); }
 TEST_F(HostileGuest, StartsThreads) { expect_held("starts_threads"); }
 TEST_F(HostileGuest, OpensFilesWithoutEnd) { expect_held("opens_files_without_end"); }
 TEST_F(HostileGuest, SendsDescriptors) { expect_held("sends_descriptors"); }
+TEST_F(HostileGuest, StopsAtItsEnd) { expect_held("stops_at_its_end"); }
 TEST_F(HostileGuest, LocksMemory) { expect_held("locks_memory"); }
 TEST_F(HostileGuest, MakesSetuidPrograms) { expect_held("makes_setuid_programs"); }
 TEST_F(HostileGuest, ClimbsByDescriptors) { expect_held("climbs_by_descriptors"); }
@@ -161,6 +164,69 @@ TEST_F(HostileGuest, FillsQueues) { expect_held("fills_queues"); }
 TEST_F(HostileGuest, FillsPipes) { expect_held("fills_pipes"); }
 TEST_F(HostileGuest, FillsSockets) { expect_held("fills_sockets"); }
 TEST_F(HostileGuest, FeedsChildren) { expect_held("feeds_children"); }
+
+TEST_F(HostileGuest, MemoryOfAProcessWithoutItsFirstThreadIsBounded) {
+  const End end = run(guest("ends_its_first_thread", {"600"}));
+  EXPECT_TRUE(end.memory_exceeded);
+  EXPECT_EQ(run({"echo", "alive"}).output, "alive\n");
+}
+
+TEST_F(HostileGuest, AProcessWithoutItsFirstThreadStopsAndEnds) {
+  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  auto command = box_->start({.arguments = guest("ends_its_first_thread"),
+                              .environment = {},
+                              .directory = "/",
+                              .files = {nothing.get(), nothing.get(), nothing.get()}});
+  ASSERT_TRUE(command.ok());
+  const auto beat = [&] { return run({"cat", "/workspace/beat"}).output; };
+  const auto is_beating = [&] {
+    const std::string before = beat();
+    return run({"sleep", "0.2"}).output.empty() && beat() != before;
+  };
+  while (beat().empty()) continue;
+  EXPECT_TRUE(is_beating());
+  EXPECT_EQ(box_->usage()->processes, 1U);
+  (*command)->kill();
+  for (bool killed = false; !killed;) {
+    ASSERT_TRUE(readable_within((*command)->channel(), patience));
+    const auto answer = (*command)->receive();
+    ASSERT_TRUE(answer.ok());
+    killed = *answer && (*answer)->tell == Tell::killed;
+  }
+  EXPECT_FALSE(is_beating());
+  EXPECT_EQ(box_->usage()->processes, 0U);
+}
+
+// What a guest has on its way counts for all of one user of the machine.
+TEST_F(HostileGuest, DescriptorsOnTheirWayEndNoOtherBox) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit few = before;
+  few.rlim_cur = std::min<rlim_t>(before.rlim_max, 1024);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  Warden warden(warden_program(), {.boxes_of_a_kind = 0});
+  std::unique_ptr<Box> quiet = warden.make(plan());
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  box_ = warden.make(plan());
+
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const UniqueFd reading(ends[0]);
+  UniqueFd writing(ends[1]);
+  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  auto command = box_->start({.arguments = guest("sends_descriptors", {"and stays"}),
+                              .environment = {},
+                              .directory = "/",
+                              .files = {nothing.get(), writing.get(), nothing.get()}});
+  ASSERT_TRUE(command.ok());
+  std::array<char, 5> said{};
+  ASSERT_TRUE(readable_within(reading.get(), patience));
+  ASSERT_EQ(::read(reading.get(), said.data(), said.size()), 5);
+  EXPECT_EQ(std::string_view(said.data(), said.size()), "held\n");
+  EXPECT_TRUE(warden.make(plan()));
+  box_ = std::move(quiet);
+  EXPECT_EQ(run({"echo", "alive"}).output, "alive\n");
+}
 
 // The kernel ends it, or there is no such call.
 TEST_F(HostileGuest, UsesOldCalls) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,9 +83,20 @@ int run(int argc, char** argv) {
   return 0;
 }
 
+// A program's code, a sandbox's memory and files are descriptors, and so is a connection: as many as
+// the host lets the process have. What guests send each other may count for this process's user,
+// and is then refused to it beyond its limit.
+void take_all_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  take_all_descriptors();
   hold_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that is gone is an error of write
   std::signal(SIGXFSZ, SIG_IGN);  // so is a limit of file sizes

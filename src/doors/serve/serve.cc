@@ -70,14 +70,10 @@ class Signals {
   sigset_t before_{};
 };
 
-// A connection is a descriptor, and so are the code of a program, a sandbox's memory and files: as
-// many as the host lets the process have. Throws HostError where these are too few to work with.
-void take_all_descriptors() {
+// Throws HostError where the host lets the process have too few to work with.
+void check_descriptors() {
   constexpr rlim_t fewest = 256;
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &limit);
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < fewest) {
     throw HostError(
         fmt::format("a server needs {} descriptors, and this process may have {}: raise "
@@ -132,7 +128,7 @@ void record_login(const ssh::Login& login, telemetry::AuditLog& audit) {
 int serve_here(Options options, const Signals& signals, cluster::Spawner* spawner,
                UniqueFd channel) {
   const bool is_worker = static_cast<bool>(channel);
-  take_all_descriptors();
+  check_descriptors();
   if (options.makes_certificate) options.http.own_certificate = http::make_own_certificate();
   http::Log log(options.log_format);
   http::Metrics metrics;

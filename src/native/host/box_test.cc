@@ -81,6 +81,16 @@ TEST_F(BoxTest, KillEndsARunsTreeAndNothingElse) {
   EXPECT_EQ(this->run("ps ax -o args= | grep -c '^sleep 1000'"), "1\n");
 }
 
+// One that has not become its program yet, too.
+TEST_F(BoxTest, ACancelEndsWhatHasOnlyBegun) {
+  for (int times = 0; times < 30; ++times) {
+    Started started = start("exec sleep 1000");
+    box_->kill_all();
+    EXPECT_EQ(next(*started.command).tell, Tell::ended);
+  }
+  EXPECT_EQ(run("ps ax -o args= | grep -c '^sleep 1000'"), "0\n");
+}
+
 TEST_F(BoxTest, AForkHasTheFilesAsTheyWere) {
   run("echo before >f; rm /usr/bin/yes; mkdir -p /opt/x; ln f g");
   std::unique_ptr<Box> twin;

@@ -55,7 +55,10 @@ StepText text_of(Step step, int error) {
       return {"giving it a network",
               "Linux 5.14 or later, no other filter of system calls that asks a program "
               "(SECCOMP_RET_USER_NOTIF), or leave the network rules out"};
-    case Step::limits: return {"setting its limits", "raise the limits of this process"};
+    case Step::limits:
+      if (error == ETOOMANYREFS)
+        return {"handing over its descriptors", "raise the limit of descriptors (ulimit -n)"};
+      return {"setting its limits", "raise the limits of this process"};
     case Step::landlock:
     case Step::privileges:
     case Step::filter: return {"putting up its wall", container_remedy};

@@ -130,7 +130,14 @@ std::unique_ptr<Box> Warden::make(const BoxPlan& plan) {
 // False: it has ended, and its boxes with it.
 template <typename Order, typename Made>
 bool Warden::ask(const Order& order, std::span<const int> fds, Made& made, warden::Packet& packet) {
-  if (warden::send_record(socket_.get(), order, fds) && readable_within(socket_.get(), patience) &&
+  const bool is_sent = warden::send_record(socket_.get(), order, fds);
+  // Guests that are this process's user have too many descriptors on their way.
+  if (!is_sent && errno == ETOOMANYREFS) {
+    if constexpr (requires { made.failed; }) made.failed = warden::Step::limits;
+    made.error = ETOOMANYREFS;
+    return true;
+  }
+  if (is_sent && readable_within(socket_.get(), patience) &&
       warden::receive_record(socket_.get(), made, packet))
     return true;
   bury();

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstring>
@@ -21,8 +20,6 @@
 
 namespace cloche::warden {
 namespace {
-
-constexpr rlim_t own_open_files = 4096;
 
 // Nothing is open in a box but what it is made of.
 bool keep_only(BoxParts& parts) {
@@ -63,7 +60,8 @@ Outcome build(const MakeBox& plan, BoxParts& parts, NewRoot& made, std::uint32_t
                       .file_inodes = plan.file_inodes};
   rlimit files{};
   (void)::getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = std::min(own_open_files, files.rlim_max);
+  // Above what a guest may have on its way: pid 1 sends descriptors as well.
+  files.rlim_cur = files.rlim_max;
   CLOCHE_STEP(Step::limits, ::setrlimit(RLIMIT_NOFILE, &files));
   ::umask(0);
   if (auto found = find_mounts(parts.mounts, mount); !found) return found;

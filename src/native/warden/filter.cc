@@ -4,7 +4,9 @@
 #include <asm/ioctls.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,6 +29,7 @@ constexpr std::uint32_t new_namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_N
 constexpr std::uint32_t linux_console = 0x541C;  // TIOCLINUX
 constexpr std::uint32_t icmp = 1, tcp = 6, udp = 17, icmp6 = 58;
 constexpr std::uint32_t persona_query = 0xffffffff;
+constexpr std::uint32_t old_set_options = 21;  // PTRACE_OLDSETOPTIONS
 
 constexpr std::uint32_t refusal(int error) {
   return SECCOMP_RET_ERRNO | (static_cast<std::uint32_t>(error) & SECCOMP_RET_DATA);
@@ -114,6 +117,23 @@ void Filter::add_rule(Rule rule) {
                                           std::uint32_t{ADDR_NO_RANDOMIZE}, persona_query})
         is(persona, SECCOMP_RET_ALLOW);
       return answer(refusal(EPERM));
+    // A process that stops on its way out ends with who traces it, and of two that trace each other
+    // neither ends: no signal reaches them there, and their box waits for them.
+    case Rule::trace:
+      load_argument(0);
+      add(equal, PTRACE_SETOPTIONS, 3, 0);
+      add(equal, PTRACE_SEIZE, 2, 0);
+      add(equal, old_set_options, 1, 0);
+      answer(SECCOMP_RET_ALLOW);
+      load_argument(3);
+      add(any_bit, PTRACE_O_TRACEEXIT, 0, 1);
+      answer(refusal(EPERM));
+      return answer(SECCOMP_RET_ALLOW);
+    case Rule::map:
+      load_argument(3);
+      add(any_bit, MAP_HUGETLB, 0, 1);
+      answer(refusal(ENOMEM));
+      return answer(SECCOMP_RET_ALLOW);
     default: return answer(action_of(rule));
   }
 }

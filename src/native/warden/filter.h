@@ -33,6 +33,8 @@ enum class Rule : std::uint8_t {
   ioctl,    // nothing that types into a terminal or changes what a terminal is
   limit,    // not of pid 1
   persona,  // plain ones
+  trace,    // no stop of a process that is ending
+  map,      // no pages of the machine's pool of large ones, which nobody counts
 };
 
 // What applies to the call of this number, of the machine's own architecture.

@@ -86,7 +86,6 @@ inline constexpr std::uint32_t plain_calls[] = {
     SYS_inotify_rm_watch,
     SYS_newfstatat,
     // memory
-    SYS_mmap,
     SYS_munmap,
     SYS_mprotect,
     SYS_mremap,
@@ -139,7 +138,6 @@ inline constexpr std::uint32_t plain_calls[] = {
     SYS_capset,
     SYS_prctl,
     SYS_seccomp,
-    SYS_ptrace,
     SYS_process_vm_readv,
     SYS_process_vm_writev,
     SYS_getrusage,
@@ -387,11 +385,17 @@ inline constexpr std::uint32_t pretended_calls[] = {
 // memfd_create makes memory that belongs to no process and counts for no quota. io_setup takes of
 // what the machine has for all its users together.
 inline constexpr CallRule special_calls[] = {
-    {SYS_clone, Rule::clone},         {SYS_unshare, Rule::clone},
-    {SYS_socket, Rule::socket},       {SYS_ioctl, Rule::ioctl},
-    {SYS_prlimit64, Rule::limit},     {SYS_personality, Rule::persona},
-    {435 /* clone3 */, Rule::absent}, {SYS_memfd_create, Rule::absent},
+    {SYS_clone, Rule::clone},
+    {SYS_unshare, Rule::clone},
+    {SYS_socket, Rule::socket},
+    {SYS_ioctl, Rule::ioctl},
+    {SYS_prlimit64, Rule::limit},
+    {SYS_personality, Rule::persona},
+    {435 /* clone3 */, Rule::absent},
+    {SYS_memfd_create, Rule::absent},
     {SYS_io_setup, Rule::absent},
+    {SYS_ptrace, Rule::trace},
+    {SYS_mmap, Rule::map},
 };
 
 }  // namespace cloche::warden

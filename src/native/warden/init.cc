@@ -364,6 +364,7 @@ void Init::start_run(const Request& request, Packet& packet) noexcept {
   const pid_t pid = ::fork();
   if (pid < 0) return refuse(Step::program, errno);
   if (pid == 0) become_command(plan, plan_.wall, filter_);
+  processes_.know(pid, of_space.st_ino);
   if (has_relay) {
     const pid_t carrier = fork_apart();
     if (carrier == 0) relay(terminal, stream, plan_.wall, filter_);
@@ -598,7 +599,7 @@ void Init::watch_memory_of_gvisor() noexcept {
 }
 
 void Init::end_for_memory(pid_t victim) noexcept {
-  const Mark mark = Processes::mark_of(victim);
+  const Mark mark = processes_.mark_of(victim);
   for (Run& run : runs_) {
     if (run.channel && mark != 0 && run.mark == mark) run.memory_exceeded = true;
   }

@@ -107,6 +107,45 @@ class Stat {
   std::string_view text_;
 };
 
+bool is_over(char state) { return state == 'Z' || state == 'X' || state == '\0'; }
+
+// Where the first thread of a process has ended, others may go on, and tell what is the process's.
+// The number of one of them; the process's own where there is none.
+pid_t speaker_of(pid_t pid) {
+  constexpr int most_looks = 64;  // at threads that take turns
+  for (int look = 0; look < most_looks; ++look) {
+    DIR* const threads = ::opendir(proc_path(pid, "task").data());
+    if (threads == nullptr) return pid;
+    pid_t found = 0;
+    bool has_others = false;
+    while (const dirent* entry = found == 0 ? ::readdir(threads) : nullptr) {
+      const std::string_view name(entry->d_name);
+      pid_t thread = 0;
+      (void)std::from_chars(name.data(), name.data() + name.size(), thread);
+      if (thread == 0 || thread == pid) continue;
+      has_others = true;
+      if (!is_over(state_of(thread))) found = thread;
+    }
+    ::closedir(threads);
+    if (found != 0) return found;
+    if (!has_others) return pid;
+  }
+  return pid;
+}
+
+struct Status {
+  pid_t by;  // who has told it
+  std::string_view text;
+};
+
+Status status_of(pid_t pid, Text& to) {
+  Status status{pid, read_text(proc_path(pid, "status").data(), to)};
+  if (status.text.find("\nState:\tZ") == std::string_view::npos) return status;
+  status.by = speaker_of(pid);
+  if (status.by != pid) status.text = read_text(proc_path(status.by, "status").data(), to);
+  return status;
+}
+
 constexpr std::uint64_t second_ns = 1'000'000'000;
 
 std::uint64_t ticks_ns(std::uint64_t ticks) {
@@ -133,15 +172,9 @@ bool is_of_turn(pid_t pid, std::uint32_t turn) {
   return ::prlimit(pid, RLIMIT_LOCKS, nullptr, &limit) == 0 && limit.rlim_max <= limit_of(turn);
 }
 
-// What may have become of the number between a look at it and the signal does not matter: the
-// descriptor is of the process that it had before the look.
-bool signal_marked(pid_t pid, Mark mark, int signal, std::uint32_t turn = 0) {
-  const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!process) return false;
-  const Mark found = Processes::mark_of(pid);
-  if (found == 0 || (mark != 0 && found != mark)) return false;
-  if (turn != 0 && !is_of_turn(pid, turn)) return false;
-  return ::syscall(pidfd_send_signal, process.get(), signal, nullptr, 0) == 0;
+Mark space_of(pid_t pid) {
+  struct stat space{};
+  return ::stat(proc_path(pid, "ns/uts").data(), &space) == 0 ? space.st_ino : 0;
 }
 
 }  // namespace
@@ -172,14 +205,47 @@ bool Processes::spare(pid_t pid) noexcept {
   return true;
 }
 
+void Processes::know(pid_t pid, Mark mark) noexcept {
+  const auto place = std::find_if(commands_.begin(), commands_.end(),
+                                  [](const Command& command) { return command.pid == 0; });
+  if (place != commands_.end()) *place = {pid, mark};
+}
+
 void Processes::forget(pid_t pid) noexcept {
   std::replace(spared_.begin(), spared_.end(), pid, pid_t{0});
+  for (Command& command : commands_) {
+    if (command.pid == pid) command = {};
+  }
 }
 
 // A process on its way out has no mark any more.
-Mark Processes::mark_of(pid_t pid) noexcept {
-  struct stat space{};
-  return ::stat(proc_path(pid, "ns/uts").data(), &space) == 0 ? space.st_ino : 0;
+Mark Processes::mark_of(pid_t pid) const noexcept {
+  if (const Mark mark = space_of(pid); mark != 0) return mark;
+  if (is_over(state_of(pid))) {
+    const pid_t speaker = speaker_of(pid);
+    return speaker == pid ? 0 : space_of(speaker);
+  }
+  const auto command = std::find_if(commands_.begin(), commands_.end(),
+                                    [pid](const Command& one) { return one.pid == pid; });
+  return command == commands_.end() ? 0 : command->mark;
+}
+
+// What may have become of the number between a look at it and the signal does not matter: the
+// descriptor is of the process that it had before the look. Threads that take turns so fast that
+// none of them can be asked hide whose they are: they are of every mark.
+bool Processes::signal_marked(pid_t pid, Mark mark, int signal, std::uint32_t turn) const noexcept {
+  constexpr int thread_count = 20;
+  const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!process) return false;
+  const Mark found = mark_of(pid);
+  if (found == 0) {
+    const Stat stat(pid);
+    if (stat.state() != 'Z' || stat.number(thread_count) < 2) return false;
+  } else if (mark != 0 && found != mark) {
+    return false;
+  }
+  if (turn != 0 && !is_of_turn(pid, turn)) return false;
+  return ::syscall(pidfd_send_signal, process.get(), signal, nullptr, 0) == 0;
 }
 
 // What is started between two looks is found by the next; a parent that has died starts no more.
@@ -203,7 +269,8 @@ void Processes::pause(std::span<const pid_t> waiting) noexcept {
   for (int looks = 0; found && looks < most_looks; ++looks) {
     found = false;
     each([&](pid_t pid) {
-      const char state = state_of(pid);
+      char state = state_of(pid);
+      if (state == 'Z') state = state_of(speaker_of(pid));
       if (state == 'T' || state == 't' || state == 'Z' || state == 'X' || state == '\0') return;
       const auto known = paused_.begin() + static_cast<std::ptrdiff_t>(paused_count_);
       const bool is_new = std::find(paused_.begin(), known, pid) == known;
@@ -227,7 +294,7 @@ Processes::Use Processes::rough_use() noexcept {
   Use use;
   each([&](pid_t pid) {
     Text text{};
-    const std::string_view status = read_text(proc_path(pid, "status").data(), text);
+    const std::string_view status = status_of(pid, text).text;
     if (status.empty()) return;
     const std::uint64_t own = own_memory(status);
     const std::uint64_t shared = kilobytes_of(status, "RssShmem:");
@@ -247,11 +314,11 @@ Processes::Use Processes::exact_use() noexcept {
   use.private_bytes = use.shared_bytes = 0;
   each([&](pid_t pid) {
     Text text{};
-    const std::string_view sums = read_text(proc_path(pid, "smaps_rollup").data(), text);
+    const Status status = status_of(pid, text);
+    use.private_bytes += kilobytes_of(status.text, "VmPTE:");
+    const std::string_view sums = read_text(proc_path(status.by, "smaps_rollup").data(), text);
     use.private_bytes += kilobytes_of(sums, "Pss_Anon:") + kilobytes_of(sums, "SwapPss:");
     use.shared_bytes += kilobytes_of(sums, "Pss_Shmem:");
-    const std::string_view status = read_text(proc_path(pid, "status").data(), text);
-    use.private_bytes += kilobytes_of(status, "VmPTE:");
   });
   return use;
 }
@@ -261,8 +328,8 @@ Processes::Shared Processes::shared_memory() noexcept {
   shared_.begin();
   each([&](pid_t pid) {
     Text text{};
-    const std::string_view status = read_text(proc_path(pid, "status").data(), text);
-    const std::uint64_t own = shared_.add(pid, mapped_in(status));
+    const Status status = status_of(pid, text);
+    const std::uint64_t own = shared_.add(status.by, mapped_in(status.text));
     if (own < all.largest_bytes) return;
     all.largest_bytes = own;
     all.largest = pid;
@@ -353,7 +420,7 @@ std::uint64_t Processes::cpu_ns() noexcept {
 
 std::uint64_t Processes::peak_bytes(pid_t pid) noexcept {
   Text text{};
-  return kilobytes_of(read_text(proc_path(pid, "status").data(), text), "VmHWM:");
+  return kilobytes_of(status_of(pid, text).text, "VmHWM:");
 }
 
 std::uint64_t Processes::all_bytes() noexcept {

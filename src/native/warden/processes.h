@@ -11,6 +11,7 @@
 #include <span>
 
 #include "native/warden/shared_memory.h"
+#include "native/warden/wire.h"
 
 namespace cloche::warden {
 
@@ -24,6 +25,9 @@ class Processes {
 
   // Spared by what follows: the file server, and relays. False: there are too many.
   bool spare(pid_t pid) noexcept;
+  // A command that pid 1 has started, and its mark: until it has become its program it is a copy of
+  // pid 1, of which /proc says nothing.
+  void know(pid_t pid, Mark mark) noexcept;
   // It has ended.
   void forget(pid_t pid) noexcept;
 
@@ -77,7 +81,7 @@ class Processes {
   // The most that it has had in memory at once, pages of files included, as the kernel counts it;
   // 0: it has none, or is gone.
   static std::uint64_t peak_bytes(pid_t pid) noexcept;
-  static Mark mark_of(pid_t pid) noexcept;
+  Mark mark_of(pid_t pid) const noexcept;
   // What all have together, files in memory included, as gVisor's kernel counts it.
   static std::uint64_t all_bytes() noexcept;
   static std::uint64_t system_v_bytes() noexcept;
@@ -88,7 +92,13 @@ class Processes {
 
   DIR* folder_;
   bool is_spared(pid_t pid) const noexcept;
+  bool signal_marked(pid_t pid, Mark mark, int signal, std::uint32_t turn = 0) const noexcept;
 
+  struct Command {
+    pid_t pid = 0;  // 0: a free place
+    Mark mark = 0;
+  };
+  std::array<Command, most_runs> commands_{};
   std::array<pid_t, 128> spared_{};  // 0: a free place
   SharedMemory shared_;
   std::array<pid_t, 4096> paused_{};

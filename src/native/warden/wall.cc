@@ -19,6 +19,8 @@ namespace {
 constexpr std::uint32_t kept_by_root = (1U << CAP_CHOWN) | (1U << CAP_DAC_OVERRIDE) |
                                        (1U << CAP_FOWNER) | (1U << CAP_FSETID) |
                                        (1U << CAP_SETUID) | (1U << CAP_SETGID) | (1U << CAP_KILL);
+// One byte: with 0 the machine's own program for cores would be called.
+constexpr rlim_t no_core = 1;
 constexpr rlim_t locked_bytes = 8 << 20;
 constexpr rlim_t queue_bytes = 800 << 10;  // of POSIX message queues
 constexpr rlim_t queued_signals = 4096;
@@ -61,7 +63,7 @@ bool enter_landlock() noexcept {
 }
 
 Outcome enter_wall(const WallPlan& plan, const Filter& filter) noexcept {
-  CLOCHE_STEP(Step::limits, limit(RLIMIT_CORE, 0));
+  CLOCHE_STEP(Step::limits, limit(RLIMIT_CORE, no_core));
   CLOCHE_STEP(Step::limits, limit(RLIMIT_NPROC, plan.processes));
   CLOCHE_STEP(Step::limits, limit(RLIMIT_NOFILE, plan.open_files));
   CLOCHE_STEP(Step::limits, limit(RLIMIT_MEMLOCK, locked_bytes));

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +25,17 @@
 
 namespace cloche::warden {
 namespace {
+
+// The descriptors that guests send to each other count for all of one user of the machine, and so
+// do those beside this answer: where that is too much, it alone fails.
+template <typename Made>
+bool tell(int socket, Made made, std::span<const int> beside) {
+  if (send_record(socket, made, beside)) return true;
+  if (errno != ETOOMANYREFS) return false;
+  if constexpr (requires { made.failed; }) made.failed = Step::limits;
+  made.error = ETOOMANYREFS;
+  return send_record(socket, made);
+}
 
 bool answer_box(int socket, MakeBox& plan, Packet& packet, Spaces& spaces, Groups& groups) {
   std::size_t next = 0;
@@ -53,15 +65,15 @@ bool answer_box(int socket, MakeBox& plan, Packet& packet, Spaces& spaces, Group
     pidfd = std::move(started.pidfd);
   }
   const int beside = pidfd.get();
-  return send_record(socket, made, std::span(&beside, beside >= 0 ? 1 : 0));
+  return tell(socket, made, std::span(&beside, beside >= 0 ? 1 : 0));
 }
 
 bool answer_file(int socket, const MakeFile& order, LargeFiles& files) {
   const LargeFiles::Made made =
       order.version == protocol_version ? files.make() : LargeFiles::Made{.error = EINVAL};
   const std::array beside{made.writable.get(), made.readable.get()};
-  return send_record(socket, FileMade{made.error},
-                     std::span(beside).first(made.error == 0 ? beside.size() : 0));
+  return tell(socket, FileMade{made.error},
+              std::span(beside).first(made.error == 0 ? beside.size() : 0));
 }
 
 bool take_orders(int socket, Spaces& spaces, Groups& groups, LargeFiles& files) {
@@ -89,9 +101,19 @@ void bury(int signals, Spaces& spaces, Groups& groups) {
   }
 }
 
+// Guests may have as many descriptors on their way as each may have open. This process has to be
+// able to give one beside all those.
+void take_all_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 int serve_boxes(int socket, const char* group_folder) noexcept {
+  take_all_descriptors();
   if (::geteuid() == 0 && !start_mounter(mounter_fd)) return 1;
   static Groups groups;
   groups.begin(group_folder, ::getppid());

@@ -34,7 +34,8 @@ void refuse_what_is_not_there(const SandboxOptions& options) {
   };
   if (!options.program_folder.empty())
     refuse("folder of WebAssembly programs", "use the wasm engine");
-  if (options.trace) refuse("trace of system calls", "run strace in the sandbox");
+  if (options.trace)
+    refuse("trace of system calls", "run gdb in the sandbox, or use the wasm engine");
 }
 
 [[noreturn]] void refuse_behind_gvisor(const char* what, const char* instead) {

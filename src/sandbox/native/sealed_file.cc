@@ -11,8 +11,11 @@
 namespace cloche::sandbox {
 
 Result<void> seal(const UniqueFd& file) {
-  if (::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) !=
-          0 ||
+  constexpr int content = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+  // F_SEAL_EXEC, from Linux 6.3: a guest that is this process's user is the file's owner.
+  constexpr int mode = 0x20;
+  if ((::fcntl(file.get(), F_ADD_SEALS, content | mode) != 0 &&
+       ::fcntl(file.get(), F_ADD_SEALS, content) != 0) ||
       ::lseek(file.get(), 0, SEEK_SET) != 0)
     return errno_from_host(errno);
   return {};
