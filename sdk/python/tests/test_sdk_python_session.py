@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 import cloche
-from cloche import PythonSession, aio
+from cloche import PythonSession, _callbacks, aio
 
 ROOTFS = os.environ.get("CLOCHE_ROOTFS", "")
 PATIENCE_MS = 600_000
@@ -291,6 +291,35 @@ class States(Sessions):
 
 @has_python
 class Awaited(unittest.TestCase):
+    def test_a_loop_that_has_closed_is_told(self) -> None:
+        async def nothing() -> None:
+            """Never called."""
+
+        loop = asyncio.new_event_loop()
+        loop.close()
+        told = []
+        _callbacks.Callbacks([nothing], "s1", loop).answer("callback.invoke", {"name": "nothing"}, told.append,
+                                                lambda text, kind: told.append(kind))
+        self.assertEqual(told, ["RuntimeError"])
+
+    def test_whatever_ends_a_callback_is_told(self) -> None:
+        def leave() -> None:
+            sys.exit(3)
+
+        async def stop() -> None:
+            raise asyncio.CancelledError("stopped")
+
+        async def main() -> None:
+            told = []
+            callbacks = _callbacks.Callbacks([leave, stop], "s1", asyncio.get_running_loop())
+            for name in ("leave", "stop"):
+                callbacks.answer("callback.invoke", {"name": name}, told.append, lambda text, kind: told.append(kind))
+            while len(told) < 2:
+                await asyncio.sleep(0.001)
+            self.assertEqual(sorted(told), ["CancelledError", "SystemExit"])
+
+        asyncio.run(main())
+
     def test_the_same_for_asyncio(self) -> None:
         async def main() -> None:
             parts, events = [], []

@@ -8,13 +8,14 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path, PurePosixPath
 from unittest import mock
 
 import cloche
 import wasmsand
-from cloche import Mount, Sandbox, _servers
+from cloche import Mount, Sandbox, SandboxArgumentError, _server, _servers
 
 
 class Contract(unittest.TestCase):
@@ -268,8 +269,53 @@ class Processes(unittest.TestCase):
             name = forgotten.id
             del forgotten
             gc.collect()
-            listed = keeper._link.server.call("sandbox.list", {})["sandboxes"]
-            self.assertNotIn(name, [one["sandboxId"] for one in listed])
+            self._wait_for_end(keeper, name)
+
+    def _wait_for_end(self, keeper: Sandbox, name: str) -> None:
+        for _ in range(1000):
+            if name not in [one["sandboxId"] for one in keeper._link.server.call("sandbox.list", {})["sandboxes"]]:
+                return
+            time.sleep(0.01)
+        self.fail("it is still there")
+
+    def test_a_collector_may_come_while_a_request_is_written(self) -> None:
+        with Sandbox() as keeper:
+            forgotten = Sandbox()
+            name = forgotten.id
+            server = keeper._link.server
+            with server._write_lock, server._lock, _servers._shared_lock:
+                del forgotten
+                gc.collect()
+            self._wait_for_end(keeper, name)
+
+    def test_many_threads_end_one(self) -> None:
+        with Sandbox() as keeper:
+            for _ in range(20):
+                ended = Sandbox()
+                barrier = threading.Barrier(8)
+
+                def end() -> None:
+                    barrier.wait()
+                    ended.kill()
+
+                threads = [threading.Thread(target=end) for _ in range(8)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+            self.assertEqual(keeper._link.server._users, 1)
+            self.assertEqual(keeper.commands.run("echo on").stdout, "on\n")
+
+    def test_a_message_that_cannot_be_handled_costs_itself_alone(self) -> None:
+        with Sandbox() as sbx:
+            sbx._link.server._handle({"method": "command.exit", "params": {}})
+            self.assertEqual(sbx.commands.run("echo on").stdout, "on\n")
+
+    def test_a_request_that_is_too_long_is_refused(self) -> None:
+        with Sandbox() as sbx, mock.patch.object(_server, "LINE_LIMIT", 1 << 20):
+            with self.assertRaisesRegex(SandboxArgumentError, "in parts"):
+                sbx.commands.run("cat", stdin="x" * (2 << 20))
+            self.assertEqual(sbx.commands.run("echo on").stdout, "on\n")
 
     def test_a_server_that_is_killed_is_a_clear_error(self) -> None:
         sbx = Sandbox()

@@ -69,7 +69,12 @@ class Callbacks:
         arguments = params.get("arguments") or {}
         token = self._sandbox_id
         if self._loop is not None:
-            asyncio.run_coroutine_threadsafe(_answer_async(function, arguments, reply, fail, token), self._loop)
+            answering = _answer_async(function, arguments, reply, fail, token)
+            try:
+                asyncio.run_coroutine_threadsafe(answering, self._loop)
+            except RuntimeError:
+                answering.close()
+                fail("the event loop of the callback is closed", "RuntimeError")
         else:
             workers().submit(_answer, function, arguments, reply, fail, token)
 
@@ -96,7 +101,7 @@ def _answer(function: Callable[..., Any], arguments: dict[str, Any], reply: Call
         if inspect.isawaitable(result):
             result = asyncio.run(_awaited(result))
         _send_result(function, result, reply)
-    except Exception as error:  # goes to the code that called
+    except (Exception, SystemExit, asyncio.CancelledError) as error:  # goes to the code that called
         fail(str(error), type(error).__name__)
     finally:
         _waiting.reset(mark)
@@ -117,8 +122,10 @@ async def _answer_async(function: Callable[..., Any], arguments: dict[str, Any],
             if inspect.isawaitable(result):
                 result = await result
         _send_result(function, result, reply)
-    except Exception as error:  # goes to the code that called
+    except (Exception, SystemExit, asyncio.CancelledError) as error:  # goes to the code that called
         fail(str(error), type(error).__name__)
+        if isinstance(error, asyncio.CancelledError):
+            raise
 
 
 async def _awaited(result: Awaitable[Any]) -> Any:

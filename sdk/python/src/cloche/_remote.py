@@ -180,7 +180,7 @@ class RemoteServer(Server):
     def _receive(self, socket: WebSocket) -> None:
         try:
             while True:
-                self._take(self._with_names(json.loads(socket.receive())))
+                self._handle(self._with_names(json.loads(socket.receive())))
         except (OSError, ValueError) as error:
             self._lose(socket, str(error))
 

@@ -17,7 +17,7 @@ from typing import IO, Any, Callable, Dict, Optional, Protocol, Union
 
 from ._binary import find_binary
 from ._calls import Call
-from ._errors import SandboxError, ServerError, error_of
+from ._errors import SandboxArgumentError, SandboxError, ServerError, error_of
 from ._progress import Progress
 from ._types import TraceEvent
 from ._wire import line_of
@@ -28,6 +28,8 @@ QuestionHandler = Callable[[str, Dict[str, Any], "Callable[[Any], None]", "Calla
 """Told (method, params, reply, fail) on the thread that reads; answers by one of both, later."""
 
 _END_SECONDS = 5
+LINE_LIMIT = 384 << 20
+"""Bytes of a request; a server takes no longer ones."""
 
 
 class CallAnswerer(Protocol):
@@ -161,7 +163,7 @@ class Server:
         except BaseException as error:
             with self._lock:
                 self._pending.pop(number, None)
-            if isinstance(error, (OSError, ValueError)) and not isinstance(error, UnicodeError):
+            if isinstance(error, (OSError, ValueError)) and not isinstance(error, (UnicodeError, SandboxError)):
                 raise ServerError(self._why()) from error
             raise
         return Request(self, number, params.get("sandboxId"), pending.future)
@@ -171,7 +173,10 @@ class Server:
         return self.submit(method, params).result()
 
     def _send(self, message: dict[str, Any]) -> None:
-        self._write(line_of(message))
+        line = line_of(message)
+        if len(line) > LINE_LIMIT:
+            raise SandboxArgumentError(f"a request has {len(line)} bytes, and {LINE_LIMIT} are the most: send it in parts")
+        self._write(line)
 
     def _write(self, line: bytes) -> None:
         stdin = self._process.stdin
@@ -185,11 +190,20 @@ class Server:
         assert stdout is not None
         try:
             for line in stdout:
-                self._take(json.loads(line))
+                self._handle(json.loads(line))
         except (OSError, ValueError):
             pass
         self._process.wait()
         self._end()
+
+    def _handle(self, message: dict[str, Any]) -> None:
+        """Takes a message. Never raises: this thread reads for all sandboxes, and a message that cannot be
+        handled costs itself alone."""
+        try:
+            self._take(message)
+        except Exception as error:
+            if "method" in message and "id" in message:
+                self._answers_to(message["id"])[1](str(error), type(error).__name__)
 
     def _take(self, message: dict[str, Any]) -> None:
         method = message.get("method")

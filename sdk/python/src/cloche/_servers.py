@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import atexit
 import os
+import queue
 import threading
 import weakref
-from typing import Optional
+from typing import Callable, Optional
 
 from ._remote import RemoteServer
 from ._server import Server
@@ -15,6 +16,27 @@ from ._server import Server
 _shared_lock = threading.Lock()
 _shared: Optional[Server] = None
 _all: "weakref.WeakSet[Server]" = weakref.WeakSet()
+# What finalizers want done. They may come in the middle of anything, with any lock held: this queue can be put to
+# there, and a thread does it.
+_wishes: "queue.SimpleQueue[Callable[[], None]]" = queue.SimpleQueue()
+_granter: Optional[threading.Thread] = None
+
+
+def later(wish: Callable[[], None]) -> None:
+    """For finalizers: done soon, on another thread."""
+    _wishes.put(wish)
+
+
+def _grant(wishes: "queue.SimpleQueue[Callable[[], None]]") -> None:
+    while True:
+        wishes.get()()
+
+
+def _grant_wishes() -> None:
+    global _granter
+    if _granter is None:
+        _granter = threading.Thread(target=_grant, args=(_wishes,), name="cloche finalizers", daemon=True)
+        _granter.start()
 
 
 def acquire() -> Server:
@@ -24,6 +46,7 @@ def acquire() -> Server:
         if _shared is None or not _shared.is_running:
             _shared = Server()
             _all.add(_shared)
+            _grant_wishes()
         _shared._users += 1
         return _shared
 
@@ -39,6 +62,8 @@ def connect(url: str, token: Optional[str]) -> Server:
 def adopt(server: Server) -> None:
     """One that is used beside these: it ends with this process, and no child of it has it."""
     _all.add(server)
+    with _shared_lock:
+        _grant_wishes()
 
 
 def retain(server: Server) -> None:
@@ -69,9 +94,11 @@ def _close_all() -> None:
 
 
 def _forget_all() -> None:
-    global _shared, _shared_lock
+    global _shared, _shared_lock, _wishes, _granter
     _shared_lock = threading.Lock()
     _shared = None
+    _wishes = queue.SimpleQueue()
+    _granter = None
     for server in list(_all):
         server.abandon()
     _all.clear()

@@ -20,6 +20,7 @@ CONNECT_SECONDS = 30.0
 _SILENCE_SECONDS = 60  # the server pings every 20
 _HEAD_BYTES = 1 << 16
 _TEXT, _CLOSE, _PING = 1, 8, 9
+_PART = 1 << 16
 
 
 class WebSocketEnded(OSError):
@@ -102,7 +103,10 @@ class WebSocket:
             head = struct.pack(">BBQ", 0x80 | opcode, 0x80 | 127, size)
         mask = os.urandom(4)
         with self._lock:
-            self._socket.sendall(head + mask + _masked(data, mask))
+            # The time that a write may take is for each part.
+            message = memoryview(head + mask + _masked(data, mask))
+            for start in range(0, len(message), _PART):
+                self._socket.sendall(message[start:start + _PART])
 
     def receive(self) -> bytes:
         """The next text message. Raises WebSocketEnded."""

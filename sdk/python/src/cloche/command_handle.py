@@ -6,7 +6,7 @@ import time
 from typing import Iterator, Optional, Union
 
 from . import _live
-from ._errors import SandboxError
+from ._errors import SandboxBrokenPipeError, SandboxError
 from ._link import Link
 from ._live import LiveOutput, OutputChunk
 from ._operations import Operation
@@ -58,6 +58,8 @@ class CommandHandle:
                     self._link.submit("command.write", {"command": self.number, "data": piece}).result()
                     break
                 except SandboxError as error:
+                    if error.errno_name == "ESRCH":
+                        raise SandboxBrokenPipeError("EPIPE: the command has ended", "EPIPE") from error
                     if error.errno_name != "EAGAIN":
                         raise
                 time.sleep(_AGAIN_SECONDS)

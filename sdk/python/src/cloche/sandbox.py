@@ -250,10 +250,13 @@ class Snapshot:
 
 
 def _drop(link: Link) -> None:
-    """For a sandbox that nobody refers to any more: does not wait."""
-    if not link.open:
-        return
-    link.open = False
+    """For a sandbox that nobody refers to any more."""
+    if link.open:
+        link.open = False
+        _servers.later(lambda: _end(link))
+
+
+def _end(link: Link) -> None:
     try:
         link.server.submit("sandbox.destroy", {"sandboxId": link.sandbox_id})
     except SandboxError:
@@ -393,10 +396,9 @@ class Sandbox:
 
     def kill(self) -> None:
         """Ends the sandbox and all that runs in it. A second time does nothing."""
-        if not self._link.open:
+        if not self._link.open or self._finalizer.detach() is None:  # that is somebody for one caller alone
             return
         self._link.open = False
-        self._finalizer.detach()
         try:
             self._link.server.call("sandbox.destroy", {"sandboxId": self._link.sandbox_id})
         except SandboxError:

@@ -6,7 +6,7 @@ import asyncio
 from typing import AsyncIterator, Optional, Union
 
 from .. import _live
-from .._errors import SandboxError
+from .._errors import SandboxBrokenPipeError, SandboxError
 from .._live import LiveOutput, OutputChunk
 from .._operations import Operation
 from .._types import CommandResult
@@ -51,6 +51,8 @@ class CommandHandle:
                     await self._link.ask("command.write", {"command": self.number, "data": piece})
                     break
                 except SandboxError as error:
+                    if error.errno_name == "ESRCH":
+                        raise SandboxBrokenPipeError("EPIPE: the command has ended", "EPIPE") from error
                     if error.errno_name != "EAGAIN":
                         raise
                 await asyncio.sleep(_AGAIN_SECONDS)

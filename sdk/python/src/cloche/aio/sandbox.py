@@ -339,10 +339,9 @@ class Sandbox:
     async def kill(self) -> None:
         """Ends the sandbox and all that runs in it. A second time does nothing."""
         link = self._link
-        if link is None or not link.open:
+        if link is None or not link.open or self._finalizer.detach() is None:  # that is somebody for one caller alone
             return
         link.open = False
-        self._finalizer.detach()
         try:
             request = link.server.submit("sandbox.destroy", {"sandboxId": link.sandbox_id})
             await asyncio.wrap_future(request.future)
