@@ -7,7 +7,7 @@
 namespace cloche::kernel::lnx {
 namespace {
 
-constexpr std::uint32_t nr_exit_group = 94, nr_mmap2 = 222, nr_vfork_begin = 0x1004;
+constexpr std::uint32_t nr_exit_group = 94, nr_mmap2 = 222, nr_wait4 = 260, nr_vfork_begin = 0x1004;
 constexpr std::uint32_t prot_rw = 3, map_shared = 1;
 
 // Its last reference may go where nobody has the kernel's lock.
@@ -34,7 +34,9 @@ TEST(linux_process, numbers_of_processes) {
           start_guest(machine, [&](Guest& second) { EXPECT_NE(second.call(nr::getpid), own); });
       EXPECT_EQ(machine.wait(other).raw(), 0);
       ASSERT_EQ(guest.call(nr_vfork_begin), 0);
-      ASSERT_GT(guest.call(nr_exit_group, 0), 0);
+      const std::int32_t child = guest.call(nr_exit_group, 0);
+      ASSERT_GT(child, 0);
+      EXPECT_EQ(guest.call(nr_wait4, child, 0, 0, 0), child);
     }
   });
 }

@@ -106,7 +106,7 @@ TEST(linux_transfer, from_file_to_file) {
 
 // Each is longer than a turn; the next one waits for its end.
 TEST(linux_transfer, two_that_share_a_position_write_one_after_the_other) {
-  constexpr std::uint32_t bytes = 32U << 20;
+  constexpr std::uint32_t bytes = 24U << 20;
   TestKernel machine;
   FilePtr shared;
   run_guest(machine, [&](Guest& guest) {
