@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "base/refused_threads_testing.h"
 #include "sandbox_testing.h"
 
 namespace cloche::testing {
@@ -204,6 +205,38 @@ TEST(LiveRun, WhatCannotStartHasEnded) {
   EXPECT_EQ(live->wait().status, RunStatus::not_started);
   EXPECT_EQ(live->wait().exit_code, 127);
   EXPECT_EQ(live->write("x").error(), Errno::pipe);
+}
+
+TEST(LiveRun, WithoutAThreadNothingIsStarted) {
+  const auto sandbox = make_sandbox();
+  bool has_ended = false;
+  {
+    const RefusedThreads none;
+    EXPECT_THROW((void)sandbox->start({.command = {.script = "echo started > f"},
+                                       .on_end = [&](const RunResult&) { has_ended = true; }}),
+                 Error);
+  }
+  EXPECT_FALSE(has_ended);
+  EXPECT_EQ(sandbox->run({.script = "ls; pgrep -c bash"}).stdout_data, "1\n");
+}
+
+// What a command is given at its start comes before what is written to it, however slowly it reads.
+TEST(LiveRun, HasTheInputOfItsStart) {
+  const auto sandbox = make_sandbox();
+  const std::string early(1 << 20, 'e');
+  Screen screen, closed_screen;
+  const auto live = sandbox->start(
+      {.command = {
+           .script = "sleep 0.1; wc -c", .stdin_data = early, .output = screen.callback()}});
+  EXPECT_TRUE(live->write_all("late").ok());
+  live->close_input();
+  EXPECT_EQ(live->wait().exit_code, 0);
+  EXPECT_EQ(screen.out(), std::to_string(early.size() + 4) + "\n");
+  const auto closed = sandbox->start(
+      {.command = {.script = "wc -c", .stdin_data = early, .output = closed_screen.callback()}});
+  closed->close_input();
+  EXPECT_EQ(closed->wait().exit_code, 0);
+  EXPECT_EQ(closed_screen.out(), std::to_string(early.size()) + "\n");
 }
 
 TEST(LiveRun, AJobLeftBehindDoesNotHoldTheEnd) {

@@ -60,6 +60,16 @@ box, pair, trouble, square = Box([1]), Pair(1), Trouble(7, "here"), Square(2)
       "['size'], frozenset({'area'}), {'name': <class 'str'>, 'size': <class 'int'>}, True]");
 }
 
+// One that was killed between two executions begins anew, and so does a fork.
+TEST(PythonSessionState, AForkOfOneThatWasKilledBeginsAnew) {
+  const auto sandbox = make_sandbox();
+  PythonSession session(*sandbox, {});
+  EXPECT_EQ(value_of(session, "x = 41\nx"), "41");
+  EXPECT_EQ(sandbox->run({.script = "pkill -9 python"}).exit_code, 0);
+  const auto fork = session.fork();
+  EXPECT_EQ(value_of(*fork, "'x' in globals()"), "False");
+}
+
 TEST(PythonSessionState, ACheckpointIsTheWholeInterpreter) {
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / ("checkpoint-" + std::to_string(getpid()));

@@ -123,7 +123,8 @@ class Sandbox {
   RunResult run(const RunOptions& options);
 
   // Starts a command to talk with. Never throws for what a guest does: where the command cannot be
-  // started the LiveRun has ended already and its result says why.
+  // started the LiveRun has ended already and its result says why. Throws Error EAGAIN where the
+  // host gives no thread for it: nothing was started then, and `on_end` is not called.
   std::unique_ptr<LiveRun> start(LiveRunOptions options);
 
   // Connects to a TCP port of the sandbox's own loopback. ECONNREFUSED when nothing listens there.

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "base/host_error.h"
 #include "base/unique_fd.h"
 #include "cloche/folder_watch.h"
 #include "cloche/open_file.h"
@@ -39,6 +40,11 @@ class LoopbackStream {
   virtual Result<std::size_t> read(std::span<char> to) = 0;
   virtual void close_input() = 0;
 };
+
+// What making a LiveRun throws where there is no thread that would see to the command's end.
+inline HostError no_thread_for_command() {
+  return HostError("this machine gives no thread for a command: it has too many", Errno::again);
+}
 
 // See LiveRun. Destroying it ends the command, as there.
 class LiveRunState {

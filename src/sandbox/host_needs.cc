@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/host_needs.h"
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "base/folder_names.h"
 #include "base/host_error.h"
@@ -32,7 +34,12 @@ void add_compiler(JailRules& rules, const fs::path& program) {
 void add_needs(JailRules& rules, EngineOptions& options) {
   options = with_defaults(std::move(options));
   rules.readable.insert(rules.readable.end(), {options.system_folder, options.code_folder});
-  if (!options.cache_folder.empty()) rules.writable.push_back(options.cache_folder);
+  if (!options.cache_folder.empty()) {
+    // In the jail nobody can make it. Who uses it says what is wrong.
+    std::error_code error;
+    std::filesystem::create_directories(options.cache_folder, error);
+    rules.writable.push_back(options.cache_folder);
+  }
   add_compiler(rules, options.compiler_program);
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <system_error>
+#include <utility>
 
 #include "kernel/files/pipe.h"
 #include "kernel/kernel.h"
@@ -39,11 +41,34 @@ WasmLiveRun::WasmLiveRun(SandboxState& state, LiveRunOptions options)
       clock_(std::make_shared<kernel::RunClock>(
           options_.command.timeout.value_or(std::chrono::milliseconds(0)), begin_)),
       process_(kernel_.mutex()) {
+  // Before the command: what has been started has somebody who sees to its end.
+  try {
+    thread_ = std::thread([this] {
+      begun_.wait();
+      if (!abandoned_) drive();
+    });
+  } catch (const std::system_error&) {
+    throw no_thread_for_command();
+  }
+  try {
+    begin();
+  } catch (...) {
+    abandoned_ = true;
+    begun_.count_down();
+    thread_.join();
+    throw;
+  }
+  begun_.count_down();
+}
+
+void WasmLiveRun::begin() {
   Result<kernel::ProcessPtr> process = start();
   release_guest_ends();
   if (process) {
     const kernel::KernelLock lock(kernel_.mutex());
     process_.hold(*std::move(process));
+    typed_ = std::move(options_.command.stdin_data);
+    pass_on_typed();
   } else {
     const bool cancelled =
         state_.cancelled_since(cancellations_) || options_.command.stop.stop_requested();
@@ -51,7 +76,6 @@ WasmLiveRun::WasmLiveRun(SandboxState& state, LiveRunOptions options)
                                  options_.command.timeout.value_or(std::chrono::milliseconds(0)),
                                  cancelled ? Cancelled::yes : Cancelled::no);
   }
-  thread_ = std::thread([this] { drive(); });
 }
 
 WasmLiveRun::~WasmLiveRun() {
@@ -187,7 +211,11 @@ void WasmLiveRun::show(std::string_view text) {
 bool WasmLiveRun::tell_of_room() {
   if (!starved_ || !has_room()) return false;
   starved_ = false;
+  pass_on_typed();
+  if (!typed_.empty()) return true;
+  const bool closes = input_closed_;
   const kernel::KernelUnlocked unlocked(kernel_.mutex());
+  if (closes) input_->close();
   if (options_.on_room) options_.on_room();
   const MutexLock end_lock(end_mutex_);
   end_changed_.notify_all();  // write_all waits there too
@@ -225,6 +253,13 @@ Result<std::size_t> WasmLiveRun::take_input(std::span<const std::byte> bytes) {
   return taken;
 }
 
+// What was typed before the start goes before what is written after it.
+void WasmLiveRun::pass_on_typed() {
+  if (typed_.empty()) return;
+  const Result<std::size_t> taken = take_input(bytes_of(typed_));
+  typed_.erase(0, taken ? *taken : typed_.size());
+}
+
 bool WasmLiveRun::has_room() const {
   if (terminal_) return (terminal_->terminal()->poll_master() & kernel::pollout) != 0;
   // Half of it: told at each page that the command reads, the two sides would take turns with
@@ -241,6 +276,10 @@ Result<std::size_t> WasmLiveRun::write(std::string_view bytes) {
   if (!process_) return Errno::pipe;
   const kernel::KernelLock lock(kernel_.mutex());
   if (input_closed_ || process_->status) return Errno::pipe;
+  if (!typed_.empty()) {
+    starved_ = true;
+    return std::size_t{0};
+  }
   return take_input(bytes_of(bytes));
 }
 
@@ -269,6 +308,7 @@ void WasmLiveRun::close_input() {
   {
     const kernel::KernelLock lock(kernel_.mutex());
     input_closed_ = true;
+    if (!typed_.empty()) return;  // once the command has taken it
   }
   input_->close();
 }

@@ -2,6 +2,7 @@
 // A LiveRun of a WebAssembly sandbox: the process, its ports, and a thread that sees to its end.
 #pragma once
 
+#include <latch>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -21,6 +22,7 @@ namespace cloche::sandbox {
 
 class WasmLiveRun final : public LiveRunState {
  public:
+  // Throws HostError where the host gives no thread: nothing was started then.
   WasmLiveRun(SandboxState& state, LiveRunOptions options);
   ~WasmLiveRun() override;
   WasmLiveRun(const WasmLiveRun&) = delete;
@@ -36,6 +38,7 @@ class WasmLiveRun final : public LiveRunState {
   std::optional<RunResult> wait_for(std::optional<std::chrono::milliseconds> limit) override;
 
  private:
+  void begin() EXCLUDES(kernel::kernel_lock);
   Result<kernel::ProcessPtr> start();
   Result<void> make_ports(kernel::SpawnRequest& request) EXCLUDES(kernel::kernel_lock);
   void release_guest_ends();
@@ -51,6 +54,7 @@ class WasmLiveRun final : public LiveRunState {
   void finish();
 
   Result<std::size_t> take_input(std::span<const std::byte> bytes) REQUIRES(kernel::kernel_lock);
+  void pass_on_typed() REQUIRES(kernel::kernel_lock);
   bool has_room() const REQUIRES(kernel::kernel_lock);
   kernel::WaitQueue& port_changed() REQUIRES(kernel::kernel_lock);
 
@@ -69,6 +73,7 @@ class WasmLiveRun final : public LiveRunState {
 
   bool input_closed_ GUARDED_BY(kernel::kernel_lock) = false;
   bool starved_ GUARDED_BY(kernel::kernel_lock) = false;  // a write was short: on_room is owed
+  std::string typed_ GUARDED_BY(kernel::kernel_lock);     // before the start, and not taken yet
   bool killed_ GUARDED_BY(kernel::kernel_lock) = false;
   kernel::WaitQueue killed_changed_ GUARDED_BY(kernel::kernel_lock);
   bool timed_out_ GUARDED_BY(kernel::kernel_lock) = false;
@@ -77,6 +82,8 @@ class WasmLiveRun final : public LiveRunState {
   Mutex end_mutex_;
   Condition end_changed_;
   bool ended_ GUARDED_BY(end_mutex_) = false;
+  std::latch begun_{1};     // what the thread waits for
+  bool abandoned_ = false;  // before that: there is nothing to see to
   std::thread thread_;
 };
 

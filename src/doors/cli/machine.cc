@@ -190,7 +190,8 @@ std::uint64_t bytes_under(const std::filesystem::path& folder) noexcept {
 CacheFolder look_at_cache(const std::filesystem::path& path) {
   CacheFolder folder;
   folder.path = path;
-  std::filesystem::path there = path;  // or what is above it, where it is not there yet
+  const std::filesystem::path whole = std::filesystem::absolute(path);
+  std::filesystem::path there = whole;  // or what is above it, where it is not there yet
   struct stat status{};
   while (stat(there.c_str(), &status) != 0 && there.has_relative_path())
     there = there.parent_path();
@@ -198,7 +199,7 @@ CacheFolder look_at_cache(const std::filesystem::path& path) {
     folder.problem = fmt::format("{} is not a folder", there.string());
   } else if (access(there.c_str(), W_OK | X_OK) != 0) {
     folder.problem = fmt::format("{} cannot be written to", there.string());
-  } else if (there == path && status.st_uid != geteuid()) {
+  } else if (there == whole && status.st_uid != geteuid()) {
     folder.problem = fmt::format("{} belongs to another user", there.string());
   }
   struct statvfs space{};
@@ -206,7 +207,7 @@ CacheFolder look_at_cache(const std::filesystem::path& path) {
     folder.can_execute = (space.f_flag & ST_NOEXEC) == 0;
     folder.free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize;
   }
-  if (there == path) folder.used_bytes = bytes_under(path);
+  if (there == whole) folder.used_bytes = bytes_under(path);
   return folder;
 }
 

@@ -91,7 +91,14 @@ void CodeContext::start_next() {
   const std::string request = kernel_request(language_, mark, cell.code, cell.environment);
   if (kernel && !give(running, kernel, request)) kernel = nullptr;  // it has ended between cells
   if (!kernel) {
-    kernel = start_kernel(std::move(cell.use));
+    try {
+      kernel = start_kernel(std::move(cell.use));
+    } catch (const Error& problem) {
+      RunResult none;
+      none.status = RunStatus::not_started;
+      none.reason = problem.what();
+      return fail(running, none);
+    }
     if (!give(running, kernel, request)) return fail(running, kernel->live->wait());
   }
   cell.stream->on_leave([weak = weak_from_this(), which = std::weak_ptr(running)] {
@@ -131,7 +138,12 @@ CodeContext::KernelPtr CodeContext::start_kernel(session::Session::Use use) {
   kernel->use = std::move(use);
   // Its end may come before it is known here: kernel_ended waits for the lock.
   const MutexLock lock(mutex_);
-  kernel->live = kernel->use->start(std::move(options));
+  try {
+    kernel->live = kernel->use->start(std::move(options));
+  } catch (const Error&) {
+    count_->remove();
+    throw;
+  }
   kernel_ = kernel;
   return kernel;
 }

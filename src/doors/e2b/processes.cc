@@ -204,7 +204,13 @@ CallResult<std::shared_ptr<Process>> Processes::start(session::Session::Use use,
   count_->add();
   // Its callbacks wait here until the client knows that it has begun.
   ReleasableMutexLock lock(process->mutex_);
-  const std::shared_ptr<LiveRun> live = use->start(std::move(wish.run));
+  std::shared_ptr<LiveRun> live;
+  try {
+    live = use->start(std::move(wish.run));
+  } catch (const Error& problem) {
+    count_->remove();
+    return CallError{"unavailable", problem.what()};
+  }
   process->live_ = live;
   process->use_ = std::move(use);
   process->pid_ = live->pid();

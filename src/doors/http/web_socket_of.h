@@ -94,7 +94,12 @@ class WebSocketOf final : public WebSocket,
     unsent_bytes_ += bytes;
     if (kind == Kind::notice) notice_bytes_ += bytes;
     queue_.push_back({frame, kind, std::move(message)});
-    if (writing_) return;
+    if (writing_) {
+      // What is being written may never be taken.
+      if (unsent_bytes_ / account_step_bytes != (unsent_bytes_ - bytes) / account_step_bytes)
+        post([](WebSocketOf& self) { self.account(); });
+      return;
+    }
     writing_ = true;
     moved_ = Clock::now();
     post([](WebSocketOf& self) { self.write(); });
@@ -232,12 +237,14 @@ class WebSocketOf final : public WebSocket,
       changed_.notify_all();
     }
     sending_.bytes = {};
-    if (error) return abort();  // the read ends then, and with it all
+    if (error) return abort();                       // the read ends then, and with it all
+    connection_->stand(Standing::Stage::answering);  // its client reads
     write();
   }
 
   // Tells the server what is kept for this client, in steps.
   void account() {
+    if (ended_) return;
     std::size_t bytes = 0;
     {
       const MutexLock lock(mutex_);

@@ -16,6 +16,7 @@ namespace {
 // Most lines are short: more is made room for once a read has filled this.
 constexpr std::size_t few_bytes = 1U << 12;
 constexpr std::size_t read_bytes = 1U << 18;
+constexpr std::size_t kept_bytes = 1U << 12;  // of a line that is dropped
 
 }  // namespace
 
@@ -65,17 +66,20 @@ Input::Event Input::next() {
   if (parent_lost_) return Event::lost;
   for (;;) {
     while (cut_line()) {
-      if (!skipping_)
-        return line_.size() > options_.line_limit_bytes ? Event::too_long : Event::line;
-      skipping_ = false;
+      if (std::exchange(skipping_, false)) continue;
+      if (line_.size() <= options_.line_limit_bytes) return Event::line;
+      line_ = line_.substr(0, kept_bytes);
+      return Event::too_long;
     }
     if (ended_) return Event::end;
     buffer_.erase(0, std::exchange(start_, 0));
     searched_ = buffer_.size();
     if (buffer_.size() > options_.line_limit_bytes || skipping_) {
+      const bool is_known = std::exchange(skipping_, true);
+      if (!is_known) line_.assign(buffer_, 0, kept_bytes);
       buffer_ = {};
       searched_ = 0;
-      if (!std::exchange(skipping_, true)) return Event::too_long;
+      if (!is_known) return Event::too_long;
     }
     if (buffer_.empty() && buffer_.capacity() > 4 * read_bytes) buffer_.shrink_to_fit();
     if (wait() == Ready::lost) return Event::lost;

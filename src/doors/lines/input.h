@@ -23,7 +23,7 @@ class Input {
   };
   enum class Event : unsigned char {
     line,      // `line()` has it, without its end
-    too_long,  // one was dropped
+    too_long,  // one was dropped: `line()` has its beginning, some KiB
     end,       // no more input
     lost,      // the client is gone, or its process is, or it cannot be answered
   };

@@ -120,7 +120,14 @@ std::string Processes::start(const LiveSandbox& live, RunOptions command) {
     target->exit_code = result.exit_code;
     target->changed.notify_all();
   };
-  std::unique_ptr<LiveRun> run = live.sandbox->start(std::move(options));
+  std::unique_ptr<LiveRun> run;
+  try {
+    run = live.sandbox->start(std::move(options));
+  } catch (const std::exception&) {  // the host has no thread or memory for it
+    const MutexLock lock(mutex_);
+    processes_.erase(process->number);
+    throw;
+  }
   const MutexLock lock(mutex_);
   if (closed_) run->kill();
   process->live = std::move(run);

@@ -49,10 +49,14 @@ void Terminal::start(LiveRunOptions options) {
     pass_on_typed();
   };
   options.on_end = [this](const RunResult& result) { end(result); };
-  const MutexLock lock(input_mutex_);
-  if (size_) options.terminal = size_;
-  live_ = sandbox_->start(std::move(options));
-  pass_on_typed();
+  try {
+    const MutexLock lock(input_mutex_);
+    if (size_) options.terminal = size_;
+    live_ = sandbox_->start(std::move(options));
+    pass_on_typed();
+  } catch (const std::exception& problem) {  // the host has no thread or memory for it
+    end(rpc::not_started(problem));
+  }
 }
 
 // Four bytes of the number, then what is printed.

@@ -31,6 +31,20 @@ class HeldBytes {
   const std::size_t bytes_;
 };
 
+// The id of the request that begins so, where it comes before what is long; or null.
+Reply id_in(std::string_view beginning) {
+  // Up to the last member that is whole.
+  for (std::size_t end = beginning.rfind(','); end != std::string_view::npos && end > 0;
+       end = beginning.rfind(',', end - 1)) {
+    const auto read = read_json(std::string(beginning.substr(0, end)) + '}');
+    const auto* message = std::get_if<Json>(&read);
+    if (message == nullptr) continue;
+    const auto id = message->is_object() ? message->find("id") : message->end();
+    return id != message->end() && is_id(*id) ? Reply(*id) : Reply(nullptr);
+  }
+  return nullptr;
+}
+
 // An unknown name, as an error tells it: a line has room for a long one.
 std::string_view shown(std::string_view name) { return name.substr(0, 100); }
 
@@ -70,8 +84,13 @@ void Connection::tell_progress(std::string_view line) noexcept {
   if (progress_) sink_.send(Sink::Kind::notice, server_message("progress", {{"message", line}}));
 }
 
-void Connection::refuse(const RpcError& error) noexcept {
-  sink_.send(Sink::Kind::answer, error_response(nullptr, error));
+void Connection::refuse(const RpcError& error, std::string_view beginning) noexcept {
+  Reply id = nullptr;
+  try {
+    id = id_in(beginning);
+  } catch (const std::exception&) {  // no memory for it: the answer is nobody's
+  }
+  sink_.send(Sink::Kind::answer, error_response(id, error));
 }
 
 void Connection::take(std::string_view line) noexcept try {

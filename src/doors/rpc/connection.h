@@ -35,8 +35,8 @@ class Connection {
 
   // Takes a line. Not thread-safe. Never throws.
   void take(std::string_view line) noexcept;
-  // A line that could not be taken.
-  void refuse(const RpcError& error) noexcept;
+  // A line that could not be taken. `beginning`: of that line, where its id may be.
+  void refuse(const RpcError& error, std::string_view beginning = {}) noexcept;
   // The client asked for the end.
   bool is_over() const noexcept { return over_; }
   // Answered all requests. False when that takes until `deadline`.

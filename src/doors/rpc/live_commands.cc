@@ -36,10 +36,22 @@ void LiveCommand::start(LiveRunOptions options) {
     pass_on();
   };
   options.on_end = [this](const RunResult& result) { end(result); };
-  const MutexLock lock(mutex_);
-  live_ = sandbox_.sandbox->start(std::move(options));
-  if (early_signal_ != 0) (void)give(early_signal_);
-  pass_on();
+  try {
+    const MutexLock lock(mutex_);
+    live_ = sandbox_.sandbox->start(std::move(options));
+    if (early_signal_ != 0) (void)give(early_signal_);
+    pass_on();
+  } catch (const std::exception& problem) {  // the host has no thread or memory for it
+    end(not_started(problem));
+  }
+}
+
+RunResult not_started(const std::exception& problem) {
+  RunResult result;
+  result.status = RunStatus::not_started;
+  result.exit_code = 126;
+  result.reason = problem.what();
+  return result;
 }
 
 // One call at a time for each stream.

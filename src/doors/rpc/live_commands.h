@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +19,9 @@
 namespace cloche::rpc {
 
 class LiveCommand;
+
+// Of a command for which the host had too little.
+RunResult not_started(const std::exception& problem);
 
 class LiveCommands {
  public:

@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <system_error>
+#include <thread>
 
+#include "base/mutex.h"
 #include "base/process_jail.h"
 #include "doors/lines/input.h"
 #include "doors/lines/output.h"
@@ -53,6 +56,38 @@ void drain(Connection& connection, const Input& input) {
   }
 }
 
+// Ends the process where its end takes longer: a command that prints waits for its reader, and what
+// ends the command for that.
+class LastResort {
+ public:
+  explicit LastResort(std::chrono::milliseconds patience) {
+    try {
+      thread_ = std::thread([this, patience] {
+        const MutexLock lock(mutex_);
+        if (!changed_.wait_for(mutex_, patience, [this]() REQUIRES(mutex_) { return is_over_; }))
+          std::_Exit(0);
+      });
+    } catch (const std::system_error&) {  // no thread for it: the end takes what it takes
+    }
+  }
+  ~LastResort() {
+    {
+      const MutexLock lock(mutex_);
+      is_over_ = true;
+      changed_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+  }
+  LastResort(const LastResort&) = delete;
+  LastResort& operator=(const LastResort&) = delete;
+
+ private:
+  Mutex mutex_;
+  Condition changed_;
+  bool is_over_ GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
 }  // namespace
 
 int serve(const ServerOptions& options) {
@@ -71,7 +106,8 @@ int serve(const ServerOptions& options) {
       case Input::Event::line: connection->take(input.line()); break;
       case Input::Event::too_long:
         connection->refuse(
-            {code::parse_error, fmt::format("a line has more than {} bytes", line_limit_bytes)});
+            {code::parse_error, fmt::format("a line has more than {} bytes", line_limit_bytes)},
+            input.line());
         break;
       case Input::Event::end:
         drain(*connection, input);
@@ -82,7 +118,9 @@ int serve(const ServerOptions& options) {
   }
   const bool asked = connection->is_over();
   if (!asked && input.is_lost_within(0)) output.close();
+  const LastResort last_resort(2 * stop_time);
   if (!connection->stop(Clock::now() + stop_time)) std::_Exit(0);  // it compiles: that goes too
+  connection.reset();
   return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "doors/ssh/proof.h"
 #include "doors/ssh/relayed_channel.h"
 #include "doors/ssh/session_channel.h"
+#include "doors/ssh/shielded.h"
 
 namespace cloche::ssh {
 namespace {
@@ -58,10 +59,11 @@ void Connection::run() {
   callbacks_.userdata = this;
   callbacks_.auth_password_function = [](ssh_session, const char* user, const char* password,
                                          void* data) {
-    return self_of(data).check_password(user, password);
+    return shielded<int>(SSH_AUTH_DENIED,
+                         [&] { return self_of(data).check_password(user, password); });
   };
   callbacks_.auth_none_function = [](ssh_session, const char* user, void* data) {
-    return self_of(data).check_nothing(user);
+    return shielded<int>(SSH_AUTH_DENIED, [&] { return self_of(data).check_nothing(user); });
   };
   // Answered as libssh does it without it: it is looked at only so that the next one is known to be
   // the next.
@@ -71,10 +73,11 @@ void Connection::run() {
   };
   callbacks_.auth_pubkey_function = [](ssh_session, const char* user, ssh_key_struct* key,
                                        char state, void* data) {
-    return self_of(data).check_key(user, key, state);
+    return shielded<int>(SSH_AUTH_DENIED,
+                         [&] { return self_of(data).check_key(user, key, state); });
   };
   callbacks_.channel_open_request_session_function = [](ssh_session, void* data) {
-    return self_of(data).open_session_channel();
+    return shielded<ssh_channel>(nullptr, [&] { return self_of(data).open_session_channel(); });
   };
   ssh_callbacks_init(&callbacks_);
   ::ssh_set_server_callbacks(handle_, &callbacks_);
@@ -82,7 +85,7 @@ void Connection::run() {
   ::ssh_set_message_callback(
       handle_,
       [](ssh_session, ssh_message message, void* data) {
-        return self_of(data).open_forward(message);
+        return shielded<int>(1, [&] { return self_of(data).open_forward(message); });
       },
       this);
   // What is small on the way may be large here.
@@ -298,9 +301,9 @@ ssh_channel Connection::open_session_channel() {
   if (!use) return nullptr;
   ssh_channel channel = ::ssh_channel_new(handle_);
   if (!channel) return nullptr;
-  channels_.push_back(
-      std::make_unique<SessionChannel>(channel, std::move(use), wake_, client_name(),
-                                       [this] { return parts_.sessions.save(session_); }));
+  channels_.push_back(std::make_unique<SessionChannel>(
+      channel, std::move(use), wake_, client_name(),
+      [this] { return parts_.sessions.save(session_); }, parts_.folders));
   return channel;
 }
 

@@ -19,6 +19,7 @@
 #include "doors/ssh/channel.h"
 #include "doors/ssh/elsewhere.h"
 #include "doors/ssh/far_session.h"
+#include "doors/ssh/open_folders.h"
 #include "doors/ssh/wake.h"
 #include "session/session_manager.h"
 
@@ -32,6 +33,7 @@ class Connection {
     http::Metrics& metrics;
     const http::TokenStore& tokens;
     const std::string& password;
+    OpenFolders& folders;                                       // of all connections
     Elsewhere* elsewhere;                                       // null: all sessions are here
     std::function<void(const std::string& session_id)> chosen;  // told when somebody logs in
     // Told once the login has ended, and of the session that was wanted last and whose it is, as

@@ -84,8 +84,32 @@ std::optional<ScpOptions> parse_scp(const std::vector<std::string>& words) {
   return options;
 }
 
-ScpServer::ScpServer(Files& files, ScpOptions options)
-    : files_(files), options_(std::move(options)) {}
+bool is_one_command(std::string_view command) {
+  enum class Quote : std::uint8_t { none, single, twofold } quote = Quote::none;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const char letter = command[i];
+    if (quote == Quote::single) {
+      if (letter == '\'') quote = Quote::none;
+    } else if (letter == '\\') {
+      ++i;
+    } else if (letter == '"') {
+      quote = quote == Quote::none ? Quote::twofold : Quote::none;
+    } else if (letter == '`' || command.substr(i).starts_with("$(") ||
+               command.substr(i).starts_with("${")) {
+      return false;
+    } else if (quote == Quote::none) {
+      if (letter == '\'') quote = Quote::single;
+      if (std::string_view("\n;&|<>()").find(letter) != std::string_view::npos) return false;
+    }
+  }
+  return quote == Quote::none;
+}
+
+ScpServer::ScpServer(Sandbox& sandbox, OpenFolders& folders, ScpOptions options)
+    : sandbox_(sandbox),
+      files_(sandbox.files()),
+      open_folders_(folders),
+      options_(std::move(options)) {}
 ScpServer::~ScpServer() = default;
 
 void ScpServer::fail(std::string& out, std::string_view message) {
@@ -247,7 +271,7 @@ void ScpServer::begin_folder(std::string_view line, std::string& out) {
     done_ = true;  // what follows has nowhere to go
     return;
   }
-  folders_.push_back({path, times_, {}, 0});
+  folders_.push_back({path, times_, {}, 0, {}});
   times_.reset();
   out += '\0';
 }
@@ -350,8 +374,13 @@ bool ScpServer::give_entry(const std::string& path, const std::string& name, std
       fail(out, fmt::format("{}: {}", path, errno_info(entries.error()).message));
       return true;
     }
+    std::optional<OpenFolders::Share> share = open_folders_.take(&sandbox_, entries->size());
+    if (!share) {
+      fail(out, path + ": too many folders are open");
+      return true;
+    }
     out += fmt::format("D{:04o} 0 {}\n", info->mode, name);
-    folders_.push_back({path, std::nullopt, *std::move(entries), 0});
+    folders_.push_back({path, std::nullopt, *std::move(entries), 0, *std::move(share)});
     acks_wanted_ = 1;
     return true;
   }

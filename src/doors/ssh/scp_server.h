@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "cloche/open_file.h"
+#include "cloche/sandbox.h"
 #include "doors/ssh/file_protocol.h"
+#include "doors/ssh/open_folders.h"
 
 namespace cloche::ssh {
 
@@ -27,9 +29,14 @@ struct ScpOptions {
 // From the words of the client's command, `scp` itself left out; nothing when they make none.
 std::optional<ScpOptions> parse_scp(const std::vector<std::string>& words);
 
+// Whether a shell finds one simple command in that, with nothing that it would run or open to read
+// its words. False also for what it would not accept.
+bool is_one_command(std::string_view command);
+
 class ScpServer final : public FileProtocol {
  public:
-  ScpServer(Files& files, ScpOptions options);
+  // Both outlive it.
+  ScpServer(Sandbox& sandbox, OpenFolders& folders, ScpOptions options);
   ~ScpServer() override;
   ScpServer(const ScpServer&) = delete;
   ScpServer& operator=(const ScpServer&) = delete;
@@ -46,6 +53,7 @@ class ScpServer final : public FileProtocol {
     std::optional<std::pair<std::int64_t, std::int64_t>> times;  // set when it is left
     std::vector<FileInfo> entries;                               // of a source
     std::size_t next = 0;
+    OpenFolders::Share share = {};
   };
 
   void fail(std::string& out, std::string_view message);
@@ -62,7 +70,9 @@ class ScpServer final : public FileProtocol {
   bool give_entry(const std::string& path, const std::string& name, std::string& out);
   void give_content(std::string& out);
 
+  Sandbox& sandbox_;
   Files& files_;
+  OpenFolders& open_folders_;
   const ScpOptions options_;
   std::string pending_;
   bool begun_ = false;

@@ -12,6 +12,7 @@
 
 #include "doors/ssh/scp_server.h"
 #include "doors/ssh/sftp_server.h"
+#include "doors/ssh/shielded.h"
 
 namespace cloche::ssh {
 namespace {
@@ -66,12 +67,14 @@ SessionChannel& self_of(void* data) { return *static_cast<SessionChannel*>(data)
 }  // namespace
 
 SessionChannel::SessionChannel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake,
-                               std::string client, std::function<Result<void>()> save)
+                               std::string client, std::function<Result<void>()> save,
+                               OpenFolders& folders)
     : Channel(handle),
       sandbox_(std::move(sandbox)),
       wake_(wake),
       client_(std::move(client)),
-      save_(std::move(save)) {
+      save_(std::move(save)),
+      folders_(folders) {
   set_callbacks();
 }
 
@@ -108,11 +111,14 @@ void SessionChannel::set_callbacks() {
                                               void* data) {
     SessionChannel& self = self_of(data);
     if (self.live_ || self.files_) return 1;
-    self.terminal_ = Terminal{type && *type ? type : "dumb", size_of(columns, rows, width, height)};
-    return 0;
+    return shielded<int>(1, [&] {
+      self.terminal_ =
+          Terminal{type && *type ? type : "dumb", size_of(columns, rows, width, height)};
+      return 0;
+    });
   };
   requests_.channel_shell_request_function = [](ssh_session, ssh_channel, void* data) {
-    return self_of(data).start(std::nullopt) ? 0 : 1;
+    return shielded<int>(1, [&] { return self_of(data).start(std::nullopt) ? 0 : 1; });
   };
   requests_.channel_pty_window_change_function = [](ssh_session, ssh_channel, int columns, int rows,
                                                     int width, int height, void* data) {
@@ -122,7 +128,7 @@ void SessionChannel::set_callbacks() {
   };
   requests_.channel_exec_request_function = [](ssh_session, ssh_channel, const char* command,
                                                void* data) {
-    return command && self_of(data).start(command) ? 0 : 1;
+    return shielded<int>(1, [&] { return command && self_of(data).start(command) ? 0 : 1; });
   };
   requests_.channel_env_request_function = [](ssh_session, ssh_channel, const char* name,
                                               const char* value, void* data) {
@@ -130,13 +136,15 @@ void SessionChannel::set_callbacks() {
     if (!name || !*name || !value || std::string_view(name).find('=') != std::string_view::npos ||
         self.environment_.size() >= environment_max)
       return 1;
-    self.environment_[name] = value;
-    return 0;
+    return shielded<int>(1, [&] {
+      self.environment_[name] = value;
+      return 0;
+    });
   };
   requests_.channel_subsystem_request_function = [](ssh_session, ssh_channel, const char* name,
                                                     void* data) {
     const bool known = name && std::string_view(name) == "sftp";
-    return known && self_of(data).start_sftp() ? 0 : 1;
+    return shielded<int>(1, [&] { return known && self_of(data).start_sftp() ? 0 : 1; });
   };
   ssh_callbacks_init(&requests_);
   ::ssh_add_channel_callbacks(handle(), &requests_);
@@ -144,14 +152,15 @@ void SessionChannel::set_callbacks() {
 
 bool SessionChannel::start_sftp() {
   if (live_ || files_) return false;
-  files_ = std::make_unique<SftpServer>(*sandbox_, symlink_order_of(client_), save_);
+  files_ = std::make_unique<SftpServer>(*sandbox_, folders_, symlink_order_of(client_), save_);
   return true;
 }
 
 // `scp -t ...` and `scp -f ...` are the far side of somebody's scp. The sandbox's own shell says
-// which words the command has: it knows quotes, globs and ~.
+// which words the command has: it knows quotes, globs and ~. What is more than one command is not
+// asked for its words: it would run for that.
 bool SessionChannel::start_scp(const std::string& command) {
-  if (!command.starts_with("scp ") || terminal_) return false;
+  if (!command.starts_with("scp ") || !is_one_command(command) || terminal_) return false;
   RunOptions options;
   options.argv = {"/bin/bash", "-c", "scp() { printf '%s\\0' \"$@\"; }; " + command};
   options.timeout = words_patience;
@@ -165,7 +174,7 @@ bool SessionChannel::start_scp(const std::string& command) {
   }
   std::optional<ScpOptions> scp = parse_scp(words);
   if (!scp || !rest.empty()) return false;
-  files_ = std::make_unique<ScpServer>(sandbox_->files(), *std::move(scp));
+  files_ = std::make_unique<ScpServer>(*sandbox_, folders_, *std::move(scp));
   return true;
 }
 

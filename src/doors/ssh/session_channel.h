@@ -15,6 +15,7 @@
 #include "cloche/live_run.h"
 #include "doors/ssh/channel.h"
 #include "doors/ssh/file_protocol.h"
+#include "doors/ssh/open_folders.h"
 #include "doors/ssh/wake.h"
 #include "session/session.h"
 
@@ -23,10 +24,10 @@ namespace cloche::ssh {
 class SessionChannel final : public Channel {
  public:
   // Takes over `handle`. `sandbox` is a use of its own; `wake` is of the connection, and outlives
-  // it; `client` is as the client calls itself. `save` is called once, before the client is told
-  // that what it started has ended; the client hears of an error of it.
+  // it, as `folders` does; `client` is as the client calls itself. `save` is called once, before
+  // the client is told that what it started has ended; the client hears of an error of it.
   SessionChannel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake,
-                 std::string client, std::function<Result<void>()> save);
+                 std::string client, std::function<Result<void>()> save, OpenFolders& folders);
   ~SessionChannel() override;  // kills what runs in it
 
  private:
@@ -55,6 +56,7 @@ class SessionChannel final : public Channel {
   const Wake& wake_;
   const std::string client_;
   const std::function<Result<void>()> save_;
+  OpenFolders& folders_;
   std::optional<Result<void>> saved_;  // how that went
   ssh_channel_callbacks_struct requests_{};
 

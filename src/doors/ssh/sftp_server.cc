@@ -60,6 +60,7 @@ struct SftpServer::Handle {
   // Of a folder.
   std::vector<FileInfo> entries;
   std::size_t next = 0;
+  OpenFolders::Share share;
 };
 
 namespace {
@@ -73,8 +74,13 @@ bool says_that_something_is_done(std::uint8_t type) {
 
 }  // namespace
 
-SftpServer::SftpServer(Sandbox& sandbox, SymlinkOrder symlinks, std::function<Result<void>()> save)
-    : sandbox_(sandbox), files_(sandbox.files()), symlinks_(symlinks), save_(std::move(save)) {}
+SftpServer::SftpServer(Sandbox& sandbox, OpenFolders& folders, SymlinkOrder symlinks,
+                       std::function<Result<void>()> save)
+    : sandbox_(sandbox),
+      files_(sandbox.files()),
+      folders_(folders),
+      symlinks_(symlinks),
+      save_(std::move(save)) {}
 SftpServer::~SftpServer() = default;
 
 void SftpServer::feed(std::string_view bytes, std::string& out) {
@@ -284,7 +290,11 @@ void SftpServer::open_folder(std::uint32_t id, PacketReader& in, std::string& ou
   if (handles_.size() >= handles_max) return send_status(out, id, s_failure, "Too many open files");
   Result<std::vector<FileInfo>> entries = files_.list(path);
   if (!entries) return send_error(out, id, entries.error());
+  // An empty folder takes memory, too: "." and "..".
+  std::optional<OpenFolders::Share> share = folders_.take(&sandbox_, entries->size() + 2);
+  if (!share) return send_status(out, id, s_failure, "Too many open folders");
   Handle handle;
+  handle.share = *std::move(share);
   for (const char* name : {".", ".."}) {
     const Result<FileInfo> info = files_.stat(std::string(path) + "/" + name);
     if (!info) continue;
@@ -301,7 +311,12 @@ void SftpServer::read_folder(std::uint32_t id, PacketReader& in, std::string& ou
   if (!in.good()) return;
   if (!handle || handle->file) return send_status(out, id, s_failure, "No such handle");
   const std::size_t count = std::min(entries_per_answer, handle->entries.size() - handle->next);
-  if (count == 0) return send_status(out, id, s_eof, "End of folder");
+  if (count == 0) {
+    handle->entries = {};
+    handle->next = 0;
+    handle->share = {};
+    return send_status(out, id, s_eof, "End of folder");
+  }
   PacketWriter answer;
   answer.byte(t_name).u32(id).u32(static_cast<std::uint32_t>(count));
   for (std::size_t i = 0; i < count; ++i) {

@@ -3,8 +3,8 @@
 // sandbox. Bytes in, bytes out: it knows nothing of SSH.
 //
 // Requests are answered in their order. What a client may hold is bounded: the size of a request,
-// the number of handles, what a read or a listing returns. A client that breaks the framing is told
-// nothing more, and is done.
+// the number of handles, the entries of open folders, what a read or a listing returns. A client
+// that breaks the framing is told nothing more, and is done.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@
 #include "cloche/open_file.h"
 #include "cloche/sandbox.h"
 #include "doors/ssh/file_protocol.h"
+#include "doors/ssh/open_folders.h"
 
 namespace cloche::ssh {
 
@@ -27,11 +28,12 @@ enum class SymlinkOrder : std::uint8_t { target_first, link_first };
 
 class SftpServer final : public FileProtocol {
  public:
-  // `sandbox` outlives it. Relative paths start in the home folder. `symlinks`: what the client
-  // puts first when it asks for one. `save` is called before the client is told that a file is
-  // closed, or that something has changed; the client hears of its error instead.
-  explicit SftpServer(Sandbox& sandbox, SymlinkOrder symlinks = SymlinkOrder::target_first,
-                      std::function<Result<void>()> save = {});
+  // `sandbox` and `folders` outlive it. Relative paths start in the home folder. `symlinks`: what
+  // the client puts first when it asks for one. `save` is called before the client is told that a
+  // file is closed, or that something has changed; the client hears of its error instead.
+  SftpServer(Sandbox& sandbox, OpenFolders& folders,
+             SymlinkOrder symlinks = SymlinkOrder::target_first,
+             std::function<Result<void>()> save = {});
   ~SftpServer() override;
   SftpServer(const SftpServer&) = delete;
   SftpServer& operator=(const SftpServer&) = delete;
@@ -70,6 +72,7 @@ class SftpServer final : public FileProtocol {
 
   Sandbox& sandbox_;
   Files& files_;
+  OpenFolders& folders_;
   const SymlinkOrder symlinks_;
   const std::function<Result<void>()> save_;
   std::string pending_;

@@ -29,14 +29,15 @@ namespace {
 constexpr std::size_t connections_max = 1024;
 constexpr std::size_t logins_max = 64;  // at a time
 
-// The address, of IPv6 the network.
+// The address, of IPv6 the network; an address of IPv4 that IPv6 wraps is one.
 std::string peer_of(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET) {
     const auto& in = reinterpret_cast<const sockaddr_in&>(address);
     return {reinterpret_cast<const char*>(&in.sin_addr), sizeof in.sin_addr};
   }
   const auto& in = reinterpret_cast<const sockaddr_in6&>(address);
-  return {reinterpret_cast<const char*>(&in.sin6_addr), 8};
+  const std::size_t size = IN6_IS_ADDR_V4MAPPED(&in.sin6_addr) ? sizeof in.sin6_addr : 8;
+  return {reinterpret_cast<const char*>(&in.sin6_addr), size};
 }
 
 std::string usual_key_file() {
@@ -238,10 +239,15 @@ void SshDoor::run(int fd, std::shared_ptr<session::Session> session,
       parts_.login(login);
     };
     Elsewhere* const elsewhere = session ? nullptr : elsewhere_;  // a tunnel leads to what is here
-    Connection connection({parts_.sessions, parts_.log, parts_.metrics, parts_.tokens, password_,
-                           elsewhere, chosen, tried, stays},
-                          handle, fd, {std::move(session), std::move(forwarded)});
-    connection.run();
+    try {
+      Connection connection({parts_.sessions, parts_.log, parts_.metrics, parts_.tokens, password_,
+                             *folders_, elsewhere, chosen, tried, stays},
+                            handle, fd, {std::move(session), std::move(forwarded)});
+      connection.run();
+    } catch (const std::exception& problem) {
+      // The host has no descriptor, thread or memory for it: it ends, and no other.
+      parts_.log.event(http::LogLevel::warning, "ssh_failed", {{"reason", problem.what()}});
+    }
   } else if (own >= 0) {
     ::close(own);
   }

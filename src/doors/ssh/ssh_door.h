@@ -21,6 +21,7 @@
 #include "doors/http/metrics.h"
 #include "doors/http/token_store.h"
 #include "doors/ssh/elsewhere.h"
+#include "doors/ssh/open_folders.h"
 #include "session/session_manager.h"
 
 struct ssh_bind_struct;
@@ -92,6 +93,7 @@ class SshDoor {
 
   Parts parts_;
   const std::string password_;
+  const std::shared_ptr<OpenFolders> folders_ = std::make_shared<OpenFolders>();
   Mutex bind_mutex_;
   ssh_bind_struct* bind_ GUARDED_BY(bind_mutex_) = nullptr;
   mutable Mutex mutex_;

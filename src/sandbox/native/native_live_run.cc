@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/native/native_live_run.h"
 
+#include <latch>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -18,35 +20,43 @@ class NativeLiveRun final : public LiveRunState {
       : sandbox_(sandbox),
         options_(std::move(options)),
         cancellations_(sandbox.cancellations()),
-        command_(sandbox.box(), plan()),
-        thread_([this] { drive(); }) {}
+        thread_(start_thread()) {
+    try {
+      command_.emplace(sandbox.box(), plan());
+    } catch (...) {
+      begun_.count_down();
+      thread_.join();
+      throw;
+    }
+    begun_.count_down();
+  }
 
   ~NativeLiveRun() override {
-    command_.hang_up();
+    command_->hang_up();
     if (!wait_for(farewell)) kill();
     thread_.join();
   }
   NativeLiveRun(const NativeLiveRun&) = delete;
   NativeLiveRun& operator=(const NativeLiveRun&) = delete;
 
-  Result<std::size_t> write(std::string_view bytes) override { return command_.write(bytes); }
+  Result<std::size_t> write(std::string_view bytes) override { return command_->write(bytes); }
 
   Result<void> write_all(std::string_view bytes) override {
     while (!bytes.empty()) {
-      CLOCHE_ASSIGN(const std::size_t taken, command_.write(bytes));
+      CLOCHE_ASSIGN(const std::size_t taken, command_->write(bytes));
       bytes.remove_prefix(taken);
       if (bytes.empty()) break;
       const MutexLock lock(mutex_);
-      changed_.wait(mutex_, [&]() REQUIRES(mutex_) { return result_ || !command_.starved(); });
+      changed_.wait(mutex_, [&]() REQUIRES(mutex_) { return result_ || !command_->starved(); });
       if (result_) return Errno::pipe;
     }
     return {};
   }
 
-  void close_input() override { command_.close_input(); }
-  void resize(const TerminalSize& size) override { command_.resize(size); }
-  Result<void> signal(int number) override { return command_.signal(number); }
-  void kill() override { command_.kill(); }
+  void close_input() override { command_->close_input(); }
+  void resize(const TerminalSize& size) override { command_->resize(size); }
+  Result<void> signal(int number) override { return command_->signal(number); }
+  void kill() override { command_->kill(); }
 
   int pid() noexcept override {
     const MutexLock lock(mutex_);
@@ -66,6 +76,18 @@ class NativeLiveRun final : public LiveRunState {
   }
 
  private:
+  // Before the command: what has been started has somebody who sees to its end.
+  std::thread start_thread() {
+    try {
+      return std::thread([this] {
+        begun_.wait();
+        if (command_) drive();
+      });
+    } catch (const std::system_error&) {
+      throw no_thread_for_command();
+    }
+  }
+
   NativeCommand::Plan plan() {
     RunOptions& run = options_.command;
     if (options_.terminal) run.environment.try_emplace("TERM", options_.terminal_type);
@@ -98,7 +120,7 @@ class NativeLiveRun final : public LiveRunState {
   }
 
   void drive() {
-    RunResult result = command_.wait();
+    RunResult result = command_->wait();
     set_pid(0);  // unless it was started
     if (result.status == RunStatus::signaled && sandbox_.cancelled_since(cancellations_)) {
       result.status = RunStatus::killed;
@@ -123,7 +145,8 @@ class NativeLiveRun final : public LiveRunState {
   Condition changed_;
   std::optional<int> pid_ GUARDED_BY(mutex_);           // once it is known
   std::optional<RunResult> result_ GUARDED_BY(mutex_);  // once it has ended
-  NativeCommand command_;
+  std::latch begun_{1};                                 // what the thread waits for
+  std::optional<NativeCommand> command_;                // from then on; none: it could not be made
   std::thread thread_;
 };
 

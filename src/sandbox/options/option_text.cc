@@ -131,6 +131,8 @@ struct Setter {
     mount.host_path = rest.substr(0, colon);
     need_mountable(mount.host_path, name);
     mount.guest_path = rest.substr(colon + 1);
+    if (mount.guest_path.find(':') != std::string::npos)
+      refuse(name, "HOST:GUEST or HOST:GUEST:ro, GUEST without a colon", text);
     options.mounts.push_back(std::move(mount));
   }
   void operator()(const WheelFolder&) const {

@@ -78,6 +78,7 @@ TEST(SandboxOption, WhatMakesNoSenseIsOneSentence) {
   EXPECT_THAT(refusal("net-connections", "65536"), HasSubstr("to 65535"));
   EXPECT_THAT(refusal("env", "=x"), HasSubstr("NAME=VALUE"));
   EXPECT_THAT(refusal("mount", "/tmp:relative"), HasSubstr("HOST:GUEST"));
+  EXPECT_THAT(refusal("mount", "/tmp:/data:RO"), HasSubstr("without a colon"));
   for (const char* nothing : {"/nonexistent:/x", "/dev/null:/x"})
     EXPECT_THAT(refusal("mount", nothing), HasSubstr("neither a folder nor a regular file"));
   EXPECT_THAT(refusal("wheels", "/nonexistent"), HasSubstr("is not a folder of this machine"));

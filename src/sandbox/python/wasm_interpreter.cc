@@ -132,10 +132,14 @@ void WasmInterpreter::reply(std::uint32_t number, python::HostReply kind,
 Result<std::unique_ptr<SessionInterpreter>> WasmInterpreter::fork(Backend& twin) {
   auto made = std::make_unique<WasmInterpreter>(twin.wasm(), image_file_);
   if (!interpreter_) return std::unique_ptr<SessionInterpreter>(std::move(made));
-  CLOCHE_ASSIGN(auto fork, interpreter_->fork(made->state_.kernel(), made->session_options()));
+  auto fork = interpreter_->fork(made->state_.kernel(), made->session_options());
+  // One that was killed between two executions: the next one begins anew, and so does a fork's.
+  if (!fork && fork.error() == Errno::srch)
+    return std::unique_ptr<SessionInterpreter>(std::move(made));
+  if (!fork) return fork.error();
   {
     const MutexLock lock(made->interpreter_mutex_);
-    made->interpreter_ = std::move(fork);
+    made->interpreter_ = *std::move(fork);
   }
   return std::unique_ptr<SessionInterpreter>(std::move(made));
 }
