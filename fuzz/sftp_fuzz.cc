@@ -35,18 +35,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view input(reinterpret_cast<const char*>(data) + 2, size - 2);
   const std::size_t piece = data[1] == 0 ? input.size() + 1 : data[1];
   Files& files = fuzzed_sandbox().files();
+  const auto folders = std::make_shared<ssh::OpenFolders>();
   (void)files.make_directories("/workspace/d");
   (void)files.write("/workspace/d/f", "content");
   if (data[0] % 3 == 0) {
-    ssh::SftpServer sftp(fuzzed_sandbox(), input.size() % 2 == 0 ? ssh::SymlinkOrder::target_first
-                                                                 : ssh::SymlinkOrder::link_first);
+    ssh::SftpServer sftp(
+        fuzzed_sandbox(), *folders,
+        input.size() % 2 == 0 ? ssh::SymlinkOrder::target_first : ssh::SymlinkOrder::link_first);
     talk(sftp, input, piece);
   } else {
     ssh::ScpOptions options;
     options.role = data[0] % 3 == 1 ? ssh::ScpOptions::Role::sink : ssh::ScpOptions::Role::source;
     options.recursive = options.keep_times = true;
     options.paths = {"/workspace/d"};
-    ssh::ScpServer scp(files, options);
+    ssh::ScpServer scp(fuzzed_sandbox(), *folders, options);
     talk(scp, input, piece);
   }
   (void)files.remove_all("/workspace/d");

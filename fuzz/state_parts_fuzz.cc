@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // States of sandboxes that somebody brings (persistence.import) or a disk has kept: parts, each with
-// the checksum that it should have. The first byte is the size of the pieces in which they come; a
+// the checksum that it should have, and the sandbox that is made of them. The first byte is the size of the pieces in which they come; a
 // line "--" is between two parts.
 #include <algorithm>
 #include <cstdint>
@@ -12,12 +12,18 @@
 #include "base/check.h"
 #include "base/sha256.h"
 #include "cloche/checkpoint.h"
+#include "cloche/engine.h"
 
 namespace {
 
 using namespace cloche;
 
 constexpr std::string_view between = "--\n";
+
+Engine& engine() {
+  static Engine one({});
+  return one;
+}
 
 // Whether a reader takes the part, which comes in pieces of that size.
 bool read_part(StateReader& reader, std::string_view input, std::size_t piece) {
@@ -52,6 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t end = std::min(input.find(between), input.size());
     goes_on = read_part(reader, input.substr(0, end), piece);
     input.remove_prefix(std::min(end + between.size(), input.size()));
+    if (goes_on && input.empty()) (void)reader.make(engine());
   }
   return 0;
 }
