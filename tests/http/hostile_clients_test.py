@@ -14,6 +14,7 @@ import time
 import unittest
 from pathlib import Path
 
+import websocket
 from server import PATIENCE_S, Server, until
 
 TOKEN = "test-token"
@@ -342,6 +343,55 @@ class Hoarders(unittest.TestCase):
             transport.close()
             return None
         return transport
+
+    def test_ssh_without_descriptors_ends_no_server(self):
+        with Server("serve", "--token", TOKEN, ssh=True) as server:
+            until(lambda: server.json("GET", "/ready")[0] == 200, "it is ready")
+            limits = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+            for more in range(1, 7):
+                there = len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))
+                resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (there + more, limits[1]))
+                with socket.create_connection(("127.0.0.1", server.ssh_port), PATIENCE_S) as sock:
+                    sock.sendall(b"SSH-2.0-x\r\n")
+                    time.sleep(0.2)
+                self.assertIsNone(server.process.poll())
+                resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, limits)
+            session = server.json("POST", "/sessions", token=TOKEN)[1]["sessionId"]
+            self.log_in(server, "sandbox+" + session, TOKEN).close()
+
+    def test_folders_that_are_open_are_bounded(self):
+        with Server("serve", "--token", TOKEN, ssh=True) as server:
+            session = server.json("POST", "/sessions", token=TOKEN)[1]["sessionId"]
+            make = {"command": "mkdir d; cd d; for ((i = 0; i < 5000; i++)); do : >f$i; done", "timeout": 300}
+            self.assertEqual(server.json("POST", f"/sessions/{session}/commands", make, token=TOKEN)[1]["exitCode"], 0)
+            transport = self.log_in(server, "sandbox+" + session, TOKEN)
+            import paramiko
+            sftp = paramiko.SFTPClient.from_transport(transport)
+            handles = []
+            with self.assertRaisesRegex(OSError, "Too many open folders"):
+                for _ in range(100):
+                    handles.append(sftp._request(paramiko.sftp.CMD_OPENDIR, b"d")[1].get_binary())
+            self.assertGreater(len(handles), 20)
+            sftp._request(paramiko.sftp.CMD_CLOSE, handles[0])
+            self.assertEqual(len(sftp.listdir("d")), 5000)
+            transport.close()
+
+    def test_answers_of_a_web_socket_that_nobody_reads(self):
+        with Server("serve", "--token", TOKEN, "--unsent-limit", "64M", "--session-memory", "1G") as server, \
+                websocket.Rpc(server.port, TOKEN) as rpc:
+            rpc.call("create", fsLimitBytes=300 << 20)
+            rpc.call("run", command="head -c 60M /dev/zero > f; head -c 8M /dev/zero > g")
+            before = server.resident_mb()
+            rpc.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            rpc.send("files.read", path="g")
+            time.sleep(0.5)  # that one is stuck
+            for _ in range(12):
+                rpc.send("files.read", path="f")
+
+            for _ in range(20):
+                time.sleep(0.2)
+                self.assertLess(server.resident_mb() - before, 350)
+            self.assertEqual(server.json("GET", "/sessions", token=TOKEN)[0], 200)
 
     def test_a_login_is_for_the_very_name_and_password(self):
         key = "ssh-ed25519 " + base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + bytes(range(32))).decode()
