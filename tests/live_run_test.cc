@@ -212,12 +212,12 @@ TEST(LiveRun, WithoutAThreadNothingIsStarted) {
   bool has_ended = false;
   {
     const RefusedThreads none;
-    EXPECT_THROW((void)sandbox->start({.command = {.script = "echo started > f"},
+    EXPECT_THROW((void)sandbox->start({.command = {.script = "echo started > f; sleep 100"},
                                        .on_end = [&](const RunResult&) { has_ended = true; }}),
                  Error);
   }
   EXPECT_FALSE(has_ended);
-  EXPECT_EQ(sandbox->run({.script = "ls; pgrep -c bash"}).stdout_data, "1\n");
+  EXPECT_EQ(sandbox->run({.script = "ls; pgrep -c sleep"}).stdout_data, "0\n");
 }
 
 // What a command is given at its start comes before what is written to it, however slowly it reads.
