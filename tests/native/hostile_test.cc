@@ -171,6 +171,14 @@ TEST_F(HostileGuest, MemoryOfAProcessWithoutItsFirstThreadIsBounded) {
   EXPECT_EQ(run({"echo", "alive"}).output, "alive\n");
 }
 
+TEST_F(HostileGuest, MemoryOfThreadsThatTakeTurnsIsBounded) {
+  const End end = run(guest("takes_turns", {"600"}));
+  EXPECT_TRUE(end.memory_exceeded);
+  EXPECT_EQ(run({"echo", "alive"}).output, "alive\n");
+}
+
+TEST_F(HostileGuest, ThreadsThatTakeTurnsEnd) { expect_killed("takes_turns", 1); }
+
 TEST_F(HostileGuest, AProcessWithoutItsFirstThreadStopsAndEnds) {
   const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   auto command = box_->start({.arguments = guest("ends_its_first_thread"),
@@ -186,6 +194,19 @@ TEST_F(HostileGuest, AProcessWithoutItsFirstThreadStopsAndEnds) {
   while (beat().empty()) continue;
   EXPECT_TRUE(is_beating());
   EXPECT_EQ(box_->usage()->processes, 1U);
+  {
+    const auto pause = box_->pause();
+    ASSERT_TRUE(pause.ok());
+    const auto still = [&] {
+      struct stat of{};
+      EXPECT_EQ(::fstatat((*pause)->changes(), "workspace/beat", &of, 0), 0);
+      return std::pair(of.st_mtim.tv_sec, of.st_mtim.tv_nsec);
+    };
+    const auto before = still();
+    ::usleep(200'000);
+    EXPECT_EQ(still(), before);
+  }
+  EXPECT_TRUE(is_beating());
   (*command)->kill();
   for (bool killed = false; !killed;) {
     ASSERT_TRUE(readable_within((*command)->channel(), patience));

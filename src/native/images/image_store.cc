@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -68,15 +70,35 @@ void remove_tree(const fs::path& folder) {
   }
 }
 
-// A place that is gone again unless it is kept.
+constexpr std::string_view part_name = ".part-", gone_name = ".gone-";
+
+// What processes have left that were killed while they made or removed an image: nobody holds it.
+void remove_leftovers(const fs::path& store) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(store, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(part_name) && !name.starts_with(gone_name)) continue;
+    const UniqueFd folder = open_folder(entry.path());
+    if (folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) remove_tree(entry.path());
+  }
+}
+
+// A place that is gone again unless it is kept, and held as long as this process makes it.
 class Part {
  public:
   explicit Part(const fs::path& store) {
     fs::create_directories(store);
-    std::string name = (store / ".part-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw HostError::from_errno("a new folder in " + store.string(), errno);
-    folder_ = name;
+    remove_leftovers(store);
+    struct stat of{};
+    do {  // another process may have taken it for a leftover before it was held
+      std::string name = (store / part_name).string() + "XXXXXX";
+      if (::mkdtemp(name.data()) == nullptr)
+        throw HostError::from_errno("a new folder in " + store.string(), errno);
+      folder_ = name;
+      held_ = open_folder(folder_);
+      if (!held_ && errno != ENOENT) throw HostError::from_errno(name, errno);
+      if (held_) (void)::flock(held_.get(), LOCK_EX);
+    } while (!held_ || ::fstat(held_.get(), &of) != 0 || of.st_nlink == 0);
   }
   ~Part() {
     if (!folder_.empty()) remove_tree(folder_);
@@ -100,7 +122,11 @@ class Part {
   void become(const fs::path& place) {
     fs::permissions(folder_, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
                                  fs::perms::others_read | fs::perms::others_exec);
-    // A folder is not renamed over one that has something in it.
+    // At once, so that an image of that name is there all the time; the old one is the part now.
+    if (::renameat2(AT_FDCWD, folder_.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0)
+      return;
+    // There was none, or this file system does not exchange; and a folder is not renamed over one
+    // that has something in it.
     const fs::path old = folder_.string() + "-old";
     std::error_code error;
     fs::rename(place, old, error);
@@ -111,6 +137,7 @@ class Part {
 
  private:
   fs::path folder_;
+  UniqueFd held_;
 };
 
 enum class Given { everything, folders };
@@ -366,7 +393,7 @@ void ImageStore::remove(const std::string& name) {
   const fs::path place = place_of(name);
   std::error_code error;
   const fs::path old =
-      options_.folder / fmt::format(".gone-{}-{}", ::getpid(), place.filename().string());
+      options_.folder / fmt::format("{}{}-{}", gone_name, ::getpid(), place.filename().string());
   fs::rename(place, old, error);
   if (error) throw request_error(fmt::format("there is no image '{}'", name), Errno::noent);
   remove_tree(old);

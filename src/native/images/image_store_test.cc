@@ -3,11 +3,15 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <set>
+#include <thread>
 
 #include "base/error.h"
 #include "base/hex.h"
@@ -147,6 +151,36 @@ TEST_F(Images, ADamagedBlobIsRefusedAndNothingIsLeft) {
   EXPECT_NE(import_error(folder).find("damaged"), std::string::npos);
   EXPECT_TRUE(store_.list().empty());
   EXPECT_TRUE(fs::is_empty(folder_ / "store"));
+}
+
+TEST_F(Images, WhatWasKilledLeavesNothingForLong) {
+  const fs::path store = folder_ / "store", source = folder_ / "source";
+  for (const char* name : {".part-killed", ".part-killed-old", ".gone-1-killed"})
+    fs::create_directories(store / name / "rootfs");
+  fs::create_directories(store / ".part-busy" / "rootfs");
+  const UniqueFd busy(::open((store / ".part-busy").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(::flock(busy.get(), LOCK_EX), 0);
+  fs::create_directories(source);
+  store_.import(source, "new");
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(store))
+    names.insert(entry.path().filename().string());
+  EXPECT_EQ(names, (std::set<std::string>{".part-busy", "new"}));
+}
+
+TEST_F(Images, OneThatTakesAnothersPlaceIsThereAllTheTime) {
+  const fs::path source = folder_ / "source";
+  fs::create_directories(source);
+  store_.import(source, "same");
+  std::atomic<bool> is_over = false;
+  std::size_t missed = 0;
+  std::thread opening([&] {
+    while (!is_over) missed += fs::exists(folder_ / "store" / "same") ? 0U : 1U;
+  });
+  for (int times = 0; times < 300; ++times) store_.import(source, "same");
+  is_over = true;
+  opening.join();
+  EXPECT_EQ(missed, 0U);
 }
 
 TEST_F(Images, AnImageForAnotherMachineIsRefusedWithBothNames) {

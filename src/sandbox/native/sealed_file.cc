@@ -12,7 +12,8 @@ namespace cloche::sandbox {
 
 Result<void> seal(const UniqueFd& file) {
   constexpr int content = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-  // F_SEAL_EXEC, from Linux 6.3: a guest that is this process's user is the file's owner.
+  // F_SEAL_EXEC, from Linux 6.3: a guest that is this process's user is the file's owner, and could
+  // make it one that nobody executes.
   constexpr int mode = 0x20;
   if ((::fcntl(file.get(), F_ADD_SEALS, content | mode) != 0 &&
        ::fcntl(file.get(), F_ADD_SEALS, content) != 0) ||
