@@ -125,7 +125,8 @@ SysResult prctl(Call& call) REQUIRES(kernel_lock) {
     case set_pdeathsig: return call.u32(1) == 0 ? SysResult(0) : SysResult(Errno::inval);
     case get_dumpable:
     case get_no_new_privs: return 1;
-    case set_dumpable:
+    // Taken, and changes nothing: there are no core files.
+    case set_dumpable: return call.u32(1) <= 1 ? SysResult(0) : SysResult(Errno::inval);
     case set_no_new_privs: return call.u32(1) == 1 ? SysResult(0) : SysResult(Errno::inval);
     default: return Errno::inval;
   }
