@@ -15,12 +15,10 @@ Timers::~Timers() {
 Timers::Id Timers::at(Time when, std::function<void()> work) {
   const MutexLock lock(mutex_);
   const Id id{when, ++last_};
+  // Before there is work for it: where the host gives no thread there is none.
+  if (!thread_.joinable()) thread_ = std::thread([this] { serve(); });
   waiting_.emplace(id, std::move(work));
-  if (!thread_.joinable()) {
-    thread_ = std::thread([this] { serve(); });
-  } else if (waiting_.begin()->first == id) {
-    changed_.notify_all();
-  }
+  if (waiting_.begin()->first == id) changed_.notify_all();
   return id;
 }
 

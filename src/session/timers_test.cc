@@ -5,8 +5,11 @@
 
 #include <atomic>
 #include <future>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "base/refused_threads_testing.h"
 
 namespace cloche::session {
 namespace {
@@ -26,6 +29,19 @@ TEST(Timers, DoTheirWorkInTheOrderOfTheirTimes) {
   (void)timers.at(now - std::chrono::hours(1), [&] { done.push_back(1); });
   all.get_future().wait();
   EXPECT_EQ(done, (std::vector{1, 2, 3}));
+}
+
+TEST(Timers, WithoutAThreadThereIsNoWork) {
+  Timers timers;
+  bool done = false;
+  {
+    const RefusedThreads none;
+    EXPECT_THROW((void)timers.at(Clock::now(), [&] { done = true; }), std::system_error);
+  }
+  std::promise<void> later;
+  (void)timers.at(Clock::now(), [&] { later.set_value(); });
+  later.get_future().wait();
+  EXPECT_FALSE(done);
 }
 
 TEST(Timers, WorkThatWasCancelledIsNotDone) {

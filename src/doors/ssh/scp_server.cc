@@ -85,6 +85,8 @@ std::optional<ScpOptions> parse_scp(const std::vector<std::string>& words) {
 }
 
 bool is_one_command(std::string_view command) {
+  // A comment ends at a line's end, and $'...' has quotes in it that are none.
+  if (command.find('\n') != command.npos || command.find("$'") != command.npos) return false;
   enum class Quote : std::uint8_t { none, single, twofold } quote = Quote::none;
   for (std::size_t i = 0; i < command.size(); ++i) {
     const char letter = command[i];
