@@ -5,6 +5,7 @@ import enum
 import gc
 import json
 import threading
+import time
 import unittest
 from typing import Annotated, List, Literal, Optional
 
@@ -211,6 +212,10 @@ class Waiting(unittest.TestCase):
         server_id = sbx.id
         del sbx
         gc.collect()
+        for _ in range(1000):  # another thread sees to it
+            if server.answerer_of(server_id) is None:
+                break
+            time.sleep(0.01)
         self.assertIsNone(server.answerer_of(server_id))
 
 
