@@ -104,7 +104,7 @@ class WebSocket:
         mask = os.urandom(4)
         with self._lock:
             # The time that a write may take is for each part.
-            message = memoryview(head + mask + _masked(data, mask))
+            message = head + mask + _masked(data, mask)
             for start in range(0, len(message), _PART):
                 self._socket.sendall(message[start:start + _PART])
 
