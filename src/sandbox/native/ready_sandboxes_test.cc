@@ -17,10 +17,12 @@ namespace {
 
 // What a shell is, but for what each has another value of; and what an interpreter is, but for
 // modules that have once frozen it.
+// Its descriptors go to a file: a shell may have an end of a pipe while the first program writes.
 constexpr const char* look_of_shell =
     "declare -p | grep -vE '^declare -[^ ]* (RANDOM|SRANDOM|EPOCH[A-Z]*|SECONDS|BASHPID|PPID|_)=';"
     "declare -f; trap; alias; set -o; shopt; ulimit -a; ulimit -Ha; umask; pwd; jobs; echo $0 $#;"
-    "ls -l /proc/$$/fd | sed 's/.* \\([0-9]* -> [^0-9]*\\).*/\\1/'; type ls cloche";
+    "ls -l /proc/$$/fd >/tmp/fds; sed 's/.* \\([0-9]* -> [^0-9]*\\).*/\\1/' /tmp/fds; "
+    "type ls cloche";
 constexpr const char* look_of_python =
     "import os, resource, signal, sys, threading, warnings\n"
     "print(sorted(os.environ.items()), os.getcwd(), sys.path, sys.argv, sys.flags, os.getuid())\n"
