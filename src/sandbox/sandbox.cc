@@ -139,7 +139,8 @@ Result<void, Error> Sandbox::install_packages(const std::vector<std::string>& na
 }
 
 std::unique_ptr<Sandbox> Sandbox::fork() {
-  return std::unique_ptr<Sandbox>(new Sandbox(backend_->fork()));
+  return with_errors_of_the_host(
+      [&] { return std::unique_ptr<Sandbox>(new Sandbox(backend_->fork())); });
 }
 
 Result<void, Error> Sandbox::commit_image(const std::string& name) {
