@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`--isolate session`: each session in a process of its own."""
+import contextlib
 import json
 import os
 import signal
@@ -239,6 +240,19 @@ class Limits(unittest.TestCase):
             self.assertEqual(told, [200] * 4 + [429] * 2)
             self.assertEqual(server.ask("GET", "/sessions", token=ALICE)[0], 429)
             self.assertEqual(server.ask("GET", "/sessions", token=BOB)[0], 200)
+
+    def test_what_follows_a_request_is_counted(self):
+        with BySession("--rate-limit", "5") as server:
+            session = server.create()
+            head = f"GET /sessions/{session} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {ALICE}\r\n"
+            with socket.create_connection(("127.0.0.1", server.port)) as sock:
+                sock.sendall(f"{head}Upgrade: websocket\r\n\r\n".encode())
+                got = sock.recv(65536)
+                with contextlib.suppress(OSError):
+                    sock.sendall(f"{head}\r\n".encode() * 11 + f"{head}Connection: close\r\n\r\n".encode())
+                    while more := sock.recv(65536):
+                        got += more
+            self.assertEqual(got.count(b"HTTP/1.1 200 "), 1, got)
 
     def test_one_with_too_much_memory_is_ended(self):
         with BySession("--worker-memory", "150M") as server:

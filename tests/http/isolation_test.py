@@ -244,6 +244,21 @@ class Steps(unittest.TestCase):
             self.assertEqual(server.json("POST", f"/sessions/{identity}/step", body)[1]["output"], "hello\n")
             self.assertEqual(server.ask("DELETE", f"/sessions/{identity}")[0], 204)
 
+    def test_what_follows_a_request_reaches_no_worker(self):
+        with Isolated("--api", "steps") as server:
+            server.json("POST", "/v1/sessions", {}, token=ALICE)
+            # An id that its first owner's worker would have.
+            path = "/sessions/00000000-0000-4000-8000-000000000001"
+            with socket.create_connection(("127.0.0.1", server.port)) as sock:
+                sock.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\n\r\n".encode())
+                got = sock.recv(65536)
+                with contextlib.suppress(OSError):
+                    sock.sendall(b"GET /v1/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+                    while more := sock.recv(65536):
+                        got += more
+            self.assertTrue(got.startswith(b"HTTP/1.1 405 "), got)
+            self.assertEqual(got.count(b"HTTP/1.1 "), 1, got)
+
 
 class Options(unittest.TestCase):
     def test_what_does_not_go_together(self):

@@ -181,6 +181,16 @@ class Room(unittest.TestCase):
                 self.assertTrue(headers["Retry-After"].isdigit())
             self.assertEqual(cells[1].ask("POST", "/sessions", {"ttl": 1}, token=TOKENS[0])[0], 400)
 
+    def test_what_another_cell_made_for_a_repeated_request_is_remembered(self):
+        with Cells(more={1: ["--max-sessions", "0"]}) as cells:
+            ask = lambda: cells[1].ask("POST", "/sessions", {}, token=TOKENS[0], headers={"Idempotency-Key": "k"})
+            status, _, body = ask()
+            self.assertEqual(status, 200)
+            # Whoever is chosen now is another one.
+            cells[key_of(json.loads(body)["sessionId"])].stop()
+            status, headers, again = ask()
+            self.assertEqual((status, headers["X-Cloche-Replayed"], again), (200, "true", body))
+
     def test_an_owner_has_a_limit_over_all_cells(self):
         with Cells("--max-token-sessions", "3", more={3: ["--max-sessions", "0"]}) as cells:
             ids = [cells.create(key) for key in (1, 2, 1)]
