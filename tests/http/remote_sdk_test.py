@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """`cloche.Sandbox(url=...)` and `cloche.aio`: the Python package against a server."""
 import asyncio
+import base64
+import hashlib
+import re
 import socket
 import sys
 import threading
+import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from server import Server
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk" / "python" / "src"))
 from cloche import (CommandError, ConnectionLostError, ExecutionError, PythonSession, Sandbox,  # noqa: E402
-                    SandboxFileNotFoundError, ServerError, aio)
+                    SandboxArgumentError, SandboxFileNotFoundError, ServerError, _websocket, _wire, aio)
 
 TOKEN = "test-token-one"
 
@@ -53,6 +58,34 @@ class Wire:
             except OSError:
                 pass
         self.open.clear()
+
+
+class SlowReader:
+    """A server of WebSockets that reads steadily, and a whole message in more time than a silence may have."""
+
+    silence_seconds = 0.5
+    message_bytes = 16 << 20
+
+    def __init__(self) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        self.port = self.listener.getsockname()[1]
+        self.received = 0
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self) -> None:
+        with self.listener, self.listener.accept()[0] as near:
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += near.recv(4096)
+            key = re.search(rb"Sec-WebSocket-Key: (\S+)", head)[1]
+            accept = base64.b64encode(hashlib.sha1(key + _websocket._GUID.encode()).digest())
+            near.sendall(b"HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: " + accept + b"\r\n\r\n")
+            pause = 3 * self.silence_seconds / (self.message_bytes >> 16)
+            while data := near.recv(1 << 16, socket.MSG_WAITALL):
+                self.received += len(data)
+                time.sleep(pause)
 
 
 class Remote(unittest.TestCase):
@@ -168,6 +201,17 @@ class Remote(unittest.TestCase):
         with self.assertRaises(TypeError):
             Sandbox(token=TOKEN)
 
+    def test_a_request_that_is_too_long_is_refused(self):
+        sbx = self.sandbox()
+        with mock.patch.object(_wire, "LINE_LIMIT", 1 << 20):
+            with self.assertRaisesRegex(SandboxArgumentError, "in parts"):
+                sbx.commands.run("cat", stdin="x" * (2 << 20))
+            result = sbx.python.execute("try:\n    await big()\nexcept Exception as error:\n    print(error)",
+                                        callbacks={"big": lambda: "x" * (2 << 20)})
+            self.assertIn("in parts", result.stdout)
+        self.assertEqual(sbx.commands.run("echo on").stdout, "on\n")
+        self.assertEqual(sbx._link.server._pending, {})
+
     def test_a_second_client_attaches(self):
         first = self.sandbox()
         first.commands.run("A=here")
@@ -198,6 +242,15 @@ class Remote(unittest.TestCase):
         thread.join()
         self.assertEqual(len(lost), 1)
         self.assertEqual(sbx.files.read_text("file"), "text\n")
+
+    def test_a_message_may_take_longer_than_a_silence(self):
+        slow = SlowReader()
+        with mock.patch.object(_websocket, "_SILENCE_SECONDS", slow.silence_seconds):
+            near = _websocket.WebSocket(f"http://127.0.0.1:{slow.port}", None)
+            near.send(b"x" * slow.message_bytes)
+            near.close()
+        slow.thread.join()
+        self.assertGreater(slow.received, slow.message_bytes)
 
     def test_asyncio(self):
         async def main() -> None:

@@ -438,6 +438,41 @@ while True:
         for end in (near, far, sock):
             end.close()
 
+    def test_a_command_that_no_server_answers_is_given_up(self):
+        try:
+            import paramiko
+            from sandbox_sessions_sdk import SandboxOperationError, SessionSSHClient
+        except ImportError as error:
+            self.skipTest(str(error))
+        over = threading.Event()
+
+        class Silent(paramiko.ServerInterface):
+            def check_auth_password(self, username, password):
+                return paramiko.AUTH_SUCCESSFUL
+
+            def check_channel_request(self, kind, chanid):
+                return paramiko.OPEN_SUCCEEDED
+
+            def check_channel_exec_request(self, channel, command):
+                over.wait(PATIENCE_S)
+                return False
+
+        near, far = socket.socketpair()
+        with near, far:
+            silent = paramiko.Transport(far)
+            silent.add_server_key(paramiko.RSAKey.generate(2048))
+            silent.start_server(event=threading.Event(), server=Silent())
+            client = SessionSSHClient("http://127.0.0.1", TOKEN, "none")
+            client._client = paramiko.SSHClient()
+            client._client.set_missing_host_key_policy(paramiko.AutoAddPolicy())
+            client._client.connect("none", username="sandbox", password=TOKEN, sock=near, look_for_keys=False, allow_agent=False)
+            with self.assertRaises(SandboxOperationError) as caught:
+                client.run_command("true", timeout=0.2)
+            self.assertIsInstance(caught.exception, TimeoutError)
+            over.set()
+            client.close()
+            silent.close()
+
     def test_many_tunnels_at_once(self):
         try:
             import paramiko

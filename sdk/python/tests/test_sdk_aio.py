@@ -58,6 +58,27 @@ class Aio(unittest.IsolatedAsyncioTestCase):
                 await task
             self.assertEqual((await sbx.commands.run("echo on")).stdout, "on\n")
 
+    async def test_what_is_cancelled_leaves_nothing(self) -> None:
+        async with aio.Sandbox() as keeper:
+            server = keeper._there().server
+            for make in (aio.Sandbox.create, keeper.fork, lambda: keeper.commands.start("sleep 1000")):
+                for turns in range(1, 8):  # of the loop, before it is cancelled
+                    task = asyncio.ensure_future(make())
+                    for _ in range(turns):
+                        await asyncio.sleep(0)
+                    task.cancel()
+                    made = (await asyncio.gather(task, return_exceptions=True))[0]
+                    if not isinstance(made, BaseException):
+                        await made.kill()
+
+            for _ in range(1000):
+                sandboxes = (await asyncio.wrap_future(server.submit("sandbox.list", {}).future))["sandboxes"]
+                if len(sandboxes) == 1 and server._users == 1 and (await keeper.usage()).processes == 0:
+                    break
+                await asyncio.sleep(0.01)
+            else:
+                self.fail(f"there is still {sandboxes}, {await keeper.usage()}")
+
     async def test_one_that_was_not_started(self) -> None:
         sbx = aio.Sandbox()
         with self.assertRaises(RuntimeError):

@@ -46,6 +46,12 @@ class Started(unittest.TestCase):
             with self.assertRaises(cloche.SandboxError):
                 act(CommandHandle(ended._link, -1, LiveOutput()))
 
+    def test_writing_to_one_that_has_ended_is_a_broken_pipe(self) -> None:
+        ended = self.sbx.commands.start("true")
+        ended.wait()
+        with self.assertRaises(BrokenPipeError):
+            ended.write("x")
+
     def test_bytes_of_any_number(self) -> None:
         with self.sbx.commands.start("wc -c") as command:
             command.write(b"\0\xff" * 2_000_000)
@@ -122,6 +128,8 @@ class Awaited(unittest.IsolatedAsyncioTestCase):
                 await command.wait(timeout=0.01)
             await command.kill()
             result = await command.wait()
+            with self.assertRaises(BrokenPipeError):
+                await command.write("x")
             self.assertEqual((result.stdout, result.exit_code), ("on\n", 137))
             several = await asyncio.gather(*(sbx.commands.start(f"echo {i}") for i in range(10)))
             self.assertEqual([(await one.wait()).stdout for one in several], [f"{i}\n" for i in range(10)])

@@ -15,7 +15,7 @@ from unittest import mock
 
 import cloche
 import wasmsand
-from cloche import Mount, Sandbox, SandboxArgumentError, _server, _servers
+from cloche import Mount, Sandbox, SandboxArgumentError, _server, _servers, _wire
 
 
 class Contract(unittest.TestCase):
@@ -312,10 +312,25 @@ class Processes(unittest.TestCase):
             self.assertEqual(sbx.commands.run("echo on").stdout, "on\n")
 
     def test_a_request_that_is_too_long_is_refused(self) -> None:
-        with Sandbox() as sbx, mock.patch.object(_server, "LINE_LIMIT", 1 << 20):
+        with Sandbox() as sbx, mock.patch.object(_wire, "LINE_LIMIT", 1 << 20):
             with self.assertRaisesRegex(SandboxArgumentError, "in parts"):
                 sbx.commands.run("cat", stdin="x" * (2 << 20))
             self.assertEqual(sbx.commands.run("echo on").stdout, "on\n")
+
+    def test_what_is_interrupted_leaves_nothing(self) -> None:
+        with Sandbox() as keeper:
+            server = keeper._link.server
+            for make in (Sandbox, keeper.fork, lambda: keeper.commands.start("sleep 1000")):
+                with mock.patch.object(_server.Request, "result", side_effect=KeyboardInterrupt), \
+                        self.assertRaises(KeyboardInterrupt):
+                    make()
+            for _ in range(1000):
+                sandboxes = server.call("sandbox.list", {})["sandboxes"]
+                if len(sandboxes) == 1 and server._users == 1 and keeper.usage().processes == 0:
+                    break
+                time.sleep(0.01)
+            else:
+                self.fail(f"there is still {sandboxes}, {keeper.usage()}")
 
     def test_a_server_that_is_killed_is_a_clear_error(self) -> None:
         sbx = Sandbox()

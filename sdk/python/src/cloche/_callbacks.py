@@ -89,6 +89,8 @@ def _typed(function: Callable[..., Any], arguments: dict[str, Any]) -> dict[str,
 def _send_result(function: Callable[..., Any], result: Any, reply: Callable[[Any], None]) -> None:
     try:
         reply(result)
+    except SandboxArgumentError:
+        raise
     except (TypeError, ValueError) as error:
         raise TypeError(f"{getattr(function, '__name__', 'the callback')} returned what is no JSON: {error}") from None
 

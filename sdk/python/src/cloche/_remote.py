@@ -119,6 +119,10 @@ class RemoteServer(Server):
             socket.send(line_of({"jsonrpc": "2.0", "id": number, "method": method, "params": wire})[:-1])
         except OSError as error:
             self._lose(socket, str(error))
+        except BaseException:
+            with self._lock:
+                self._pending.pop(number, None)
+            raise
         return number
 
     def _named(self, method: str, params: dict[str, Any], result: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import IO, Any, Callable, Dict, Optional, Protocol, Union
 
 from ._binary import find_binary
 from ._calls import Call
-from ._errors import SandboxArgumentError, SandboxError, ServerError, error_of
+from ._errors import SandboxError, ServerError, error_of
 from ._progress import Progress
 from ._types import TraceEvent
 from ._wire import line_of
@@ -28,8 +28,6 @@ QuestionHandler = Callable[[str, Dict[str, Any], "Callable[[Any], None]", "Calla
 """Told (method, params, reply, fail) on the thread that reads; answers by one of both, later."""
 
 _END_SECONDS = 5
-LINE_LIMIT = 384 << 20
-"""Bytes of a request; a server takes no longer ones."""
 
 
 class CallAnswerer(Protocol):
@@ -173,10 +171,7 @@ class Server:
         return self.submit(method, params).result()
 
     def _send(self, message: dict[str, Any]) -> None:
-        line = line_of(message)
-        if len(line) > LINE_LIMIT:
-            raise SandboxArgumentError(f"a request has {len(line)} bytes, and {LINE_LIMIT} are the most: send it in parts")
-        self._write(line)
+        self._write(line_of(message))
 
     def _write(self, line: bytes) -> None:
         stdin = self._process.stdin
@@ -323,7 +318,7 @@ class Server:
 
     def _answers_to(self, number: Any) -> "tuple[Callable[[Any], None], Callable[[str, str], None]]":
         def reply(result: Any) -> None:
-            """Raises TypeError or ValueError for what JSON has not."""
+            """Raises TypeError or ValueError for what JSON has not, or is too long."""
             self._try_write(line_of({"jsonrpc": "2.0", "id": number, "result": result}, allow_nan=False))
 
         def fail(text: str, kind: str) -> None:

@@ -16,20 +16,23 @@ from ._server import Server
 _shared_lock = threading.Lock()
 _shared: Optional[Server] = None
 _all: "weakref.WeakSet[Server]" = weakref.WeakSet()
-# What finalizers want done. They may come in the middle of anything, with any lock held: this queue can be put to
-# there, and a thread does it.
+# What finalizers and readers want done. Finalizers may come in the middle of anything, with any lock held: this queue
+# can be put to there, and a thread does it.
 _wishes: "queue.SimpleQueue[Callable[[], None]]" = queue.SimpleQueue()
 _granter: Optional[threading.Thread] = None
 
 
 def later(wish: Callable[[], None]) -> None:
-    """For finalizers: done soon, on another thread."""
+    """For finalizers, and threads that read: done soon, on another thread."""
     _wishes.put(wish)
 
 
 def _grant(wishes: "queue.SimpleQueue[Callable[[], None]]") -> None:
     while True:
-        wishes.get()()
+        try:
+            wishes.get()()
+        except Exception:
+            pass  # it costs itself alone: this thread is for all of them
 
 
 def _grant_wishes() -> None:

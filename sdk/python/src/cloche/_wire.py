@@ -6,7 +6,11 @@ import base64
 import json
 from typing import Any
 
+from ._errors import SandboxArgumentError
 from ._hints import plain
+
+LINE_LIMIT = 384 << 20
+"""Bytes of a message; a server takes no longer ones."""
 
 
 def to_base64(data: bytes) -> str:
@@ -20,7 +24,10 @@ def from_base64(text: str) -> bytes:
 
 
 def line_of(message: dict[str, Any], allow_nan: bool = True) -> bytes:
-    """A message, with its end."""
+    """A message, with its end. Raises SandboxArgumentError for one that is too long."""
     # Lone surrogates are no text that the other side could take.
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=allow_nan,
+    line = json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=allow_nan,
                       default=plain).encode("utf-8") + b"\n"
+    if len(line) > LINE_LIMIT:
+        raise SandboxArgumentError(f"a message has {len(line)} bytes, and {LINE_LIMIT} are the most: send it in parts")
+    return line

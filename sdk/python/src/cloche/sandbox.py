@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from concurrent.futures import Future
+from typing import Any, Callable, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _live
 from . import _operations as operations
-from . import _servers
+from . import _server, _servers
 from ._callbacks import Callbacks, CallbackSet
 from ._errors import SandboxError
 from ._host_commands import HostCommands
@@ -64,7 +65,12 @@ class Commands(_Part):
         """
         output = _live.LiveOutput()
         params = _live.start_params(command, cwd, env, timeout_ms, account)
-        reply = self._link.submit("command.start", params, command=output).result()
+        request = self._link.submit("command.start", params, command=output)
+        try:
+            reply = request.result()
+        except BaseException:
+            _kill_started(self._link, request.future)
+            raise
         return CommandHandle(self._link, reply["command"], output)
 
     def serve(self, functions: CallbackSet) -> None:
@@ -249,6 +255,43 @@ class Snapshot:
         return f"<Snapshot {self.id} of sandbox {self._link.sandbox_id}>"
 
 
+def _kill_started(link: Link, started: "Future[Any]") -> None:
+    """For who waits no more for a command to start: where it starts nevertheless, it is killed."""
+    def kill(number: int) -> None:
+        link.submit("command.kill", {"command": number, "signal": 9})
+
+    def tell(done: "Future[Any]") -> None:
+        if not done.cancelled() and done.exception() is None:
+            _servers.later(lambda: kill(done.result()["command"]))
+
+    started.add_done_callback(tell)
+
+
+def _forget_made(server: _server.Server, made: "Future[Any]") -> None:
+    """For who waits no more for a sandbox to be made: where it is made nevertheless, it ends; the server is given back."""
+    def tell(done: "Future[Any]") -> None:
+        if done.cancelled() or done.exception() is not None:
+            _servers.later(lambda: _servers.release(server, wait=False))
+        else:
+            _servers.later(lambda: _end(Link(server, done.result()["sandboxId"])))
+
+    made.add_done_callback(tell)
+
+
+def _made(server: _server.Server, submit: Callable[[], _server.Request]) -> str:
+    """The name of the sandbox that a request makes. The server is held for it, and given back where there is none."""
+    request = None
+    try:
+        request = submit()
+        return str(request.result()["sandboxId"])
+    except BaseException as error:
+        if request is None or isinstance(error, SandboxError):
+            _servers.release(server)
+        else:
+            _forget_made(server, request.future)
+        raise
+
+
 def _drop(link: Link) -> None:
     """For a sandbox that nobody refers to any more."""
     if link.open:
@@ -324,11 +367,7 @@ class Sandbox:
         else:
             params = operations.remote_params(params, session_id, ttl, metadata)
             server = _servers.connect(url, token)
-        try:
-            sandbox_id = server.call("sandbox.create", params)["sandboxId"]
-        except BaseException:
-            _servers.release(server)
-            raise
+        sandbox_id = _made(server, lambda: server.submit("sandbox.create", params))
         server.serve_commands(sandbox_id, answerer)
         self._attach(Link(server, sandbox_id))
 
@@ -360,11 +399,11 @@ class Sandbox:
         """An independent sandbox that goes on from here: files, environment, packages, the shell and
         a live Python. Costs about a millisecond."""
         server = self._link.server
-        reply = self._link.submit("sandbox.fork", {}).result()
-        server.serve_commands(reply["sandboxId"], server.answerer_of(self._link.sandbox_id))
         _servers.retain(server)
+        sandbox_id = _made(server, lambda: self._link.submit("sandbox.fork", {}))
+        server.serve_commands(sandbox_id, server.answerer_of(self._link.sandbox_id))
         twin = object.__new__(Sandbox)
-        twin._attach(Link(server, reply["sandboxId"]))
+        twin._attach(Link(server, sandbox_id))
         return twin
 
     def snapshot(self) -> Snapshot:

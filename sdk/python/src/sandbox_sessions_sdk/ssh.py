@@ -4,15 +4,42 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 import time
+from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Any, Dict, Mapping, Optional, Type, Union
+from typing import Any, Dict, Iterator, Mapping, Optional, Type, Union
 
 import paramiko
 
 from . import settings
 from .errors import SandboxAPIError, SandboxConnectionError, SandboxOperationError, wrap
 from .tunnel import HTTPConnectTunnel
+
+
+@contextmanager
+def _until(channel: paramiko.Channel, deadline: Optional[float]) -> Iterator[None]:
+    """paramiko waits without a limit for what a server answers: at that time the channel is closed under it, which
+    is a `socket.timeout`."""
+    if deadline is None:
+        yield
+        return
+
+    def close() -> None:
+        with suppress(paramiko.SSHException, OSError, EOFError):
+            channel.close()
+
+    timer = threading.Timer(max(0.0, deadline - time.monotonic()), close)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except (paramiko.SSHException, OSError, EOFError):
+        if time.monotonic() < deadline:
+            raise
+        raise socket.timeout("timed out") from None
+    finally:
+        timer.cancel()
 
 
 class SessionSSHClient:
@@ -85,10 +112,11 @@ class SessionSSHClient:
             raise wrap(SandboxOperationError, "SSH gives no channel", error) from error
         with channel:
             try:
-                if self.get_pty:
-                    channel.get_pty()
-                channel.exec_command(command)
-                channel.shutdown_write()
+                with _until(channel, deadline):
+                    if self.get_pty:
+                        channel.get_pty()
+                    channel.exec_command(command)
+                    channel.shutdown_write()
                 out, err = self._collect(channel, deadline)
                 return {"stdout": out.decode("utf-8", "replace"),
                         "stderr": err.decode("utf-8", "replace"),

@@ -17,6 +17,13 @@ OnOutput = Callable[[str], Union[object, Awaitable[object]]]
 OnTrace = Callable[[TraceEvent], Union[object, Awaitable[object]]]
 
 
+async def answer_of(request: _server.Request) -> Any:
+    """Waits for the answer. The request goes on to its own end, whatever becomes of who waits for it."""
+    answer = asyncio.wrap_future(request.future)
+    answer.add_done_callback(lambda done: done.cancelled() or done.exception())  # somebody has seen it
+    return await asyncio.shield(answer)
+
+
 class AsyncLink(Link):
     """A sandbox's end of the server, for one that awaits."""
 
@@ -31,11 +38,8 @@ class AsyncLink(Link):
     async def ask(self, method: str, params: dict[str, Any],
                   on_question: Optional[_server.QuestionHandler] = None) -> Any:
         request = await self.submit_async(method, params, None, on_question)
-        answer = asyncio.wrap_future(request.future)
-        answer.add_done_callback(lambda done: done.cancelled() or done.exception())  # somebody has seen it
         try:
-            # The request goes on to its own end, whatever becomes of who waits for it.
-            return await asyncio.shield(answer)
+            return await answer_of(request)
         except asyncio.CancelledError:
             request.cancel()
             raise

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from concurrent.futures import Future
+from typing import Any, Awaitable, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from .. import _live
 from .. import _operations as operations
@@ -14,8 +15,8 @@ from .._errors import SandboxError, ServerError
 from .._host_commands import HostCommands
 from .._types import (CommandResult, FileDetails, FileInfo, HistoryEntry, Mount, Packages, PythonResult,
                      Usage, command_result, python_result)
-from ..sandbox import Data, _drop
-from ._link import AsyncLink, OnOutput
+from ..sandbox import Data, _drop, _forget_made, _kill_started
+from ._link import AsyncLink, OnOutput, answer_of
 from .command_handle import CommandHandle
 
 
@@ -57,7 +58,11 @@ class Commands(_Part):
         output = _live.LiveOutput(tell)
         params = _live.start_params(command, cwd, env, timeout_ms, account)
         request = await self._link.submit_async("command.start", params, command=output)
-        reply = await asyncio.wrap_future(request.future)
+        try:
+            reply = await answer_of(request)
+        except BaseException:
+            _kill_started(self._link, request.future)
+            raise
         return CommandHandle(self._link, reply["command"], output, changed)
 
     async def serve(self, functions: CallbackSet) -> None:
@@ -211,6 +216,43 @@ class Snapshot:
         await self._link.perform_async(operations.simple("snapshot.remove", id=self.id))
 
 
+async def _held(acquire: Callable[[], _server.Server]) -> _server.Server:
+    """A server that this process holds now; who is cancelled meanwhile holds none."""
+    acquired: "Future[_server.Server]" = Future()
+
+    def work() -> None:
+        try:
+            acquired.set_result(acquire())
+        except BaseException as error:
+            acquired.set_exception(error)
+
+    def give_back(done: "Future[_server.Server]") -> None:
+        if done.exception() is None:
+            _servers.release(done.result(), wait=False)
+
+    try:
+        await asyncio.get_running_loop().run_in_executor(None, work)
+    except BaseException:
+        acquired.add_done_callback(give_back)
+        raise
+    return acquired.result()
+
+
+async def _made(server: _server.Server, submit: Callable[[], Awaitable[_server.Request]]) -> str:
+    """The name of the sandbox that a request makes. The server is held for it, and given back where there is none."""
+    request = None
+    try:
+        request = await submit()
+        return str((await answer_of(request))["sandboxId"])
+    except BaseException as error:
+        if request is None or isinstance(error, SandboxError):
+            await asyncio.get_running_loop().run_in_executor(None, _servers.release, server)
+        else:
+            request.cancel()
+            _forget_made(server, request.future)
+        raise
+
+
 class Sandbox:
     """A private computer. Made by `await Sandbox.create(...)`, or by `async with Sandbox(...)`; the
     arguments are those of `cloche.Sandbox`."""
@@ -254,15 +296,14 @@ class Sandbox:
         loop = asyncio.get_running_loop()
         answerer = HostCommands(self._commands, loop) if self._commands is not None else None
         params = {**self._params, "commands": answerer.descriptions} if answerer is not None else self._params
-        server = await loop.run_in_executor(None, self._acquire)
-        try:
-            request = server.submit("sandbox.create", params)
-            reply = await asyncio.shield(asyncio.wrap_future(request.future))
-        except BaseException:
-            await loop.run_in_executor(None, _servers.release, server)
-            raise
-        server.serve_commands(reply["sandboxId"], answerer)
-        self._attach(AsyncLink(server, reply["sandboxId"]))
+        server = await _held(self._acquire)
+
+        async def create() -> _server.Request:
+            return server.submit("sandbox.create", params)
+
+        sandbox_id = await _made(server, create)
+        server.serve_commands(sandbox_id, answerer)
+        self._attach(AsyncLink(server, sandbox_id))
 
     def _acquire(self) -> _server.Server:
         return _servers.acquire() if self._url is None else _servers.connect(self._url, self._token)
@@ -300,13 +341,13 @@ class Sandbox:
     async def fork(self) -> "Sandbox":
         """An independent sandbox that goes on from here."""
         link = self._there()
-        reply = await link.ask("sandbox.fork", {})
-        link.server.serve_commands(reply["sandboxId"], link.server.answerer_of(link.sandbox_id))
         _servers.retain(link.server)
+        sandbox_id = await _made(link.server, lambda: link.submit_async("sandbox.fork", {}))
+        link.server.serve_commands(sandbox_id, link.server.answerer_of(link.sandbox_id))
         twin = object.__new__(Sandbox)
         twin._params, twin._url, twin._token = self._params, self._url, self._token
         twin._commands = self._commands
-        twin._attach(AsyncLink(link.server, reply["sandboxId"]))
+        twin._attach(AsyncLink(link.server, sandbox_id))
         return twin
 
     async def snapshot(self) -> Snapshot:
