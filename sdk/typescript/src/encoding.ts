@@ -2,6 +2,7 @@
 // Bytes as base64, in Node, browsers, Bun and Deno.
 
 interface NodeBuffer {
+  byteLength(text: string): number
   from(data: string, encoding: string): Uint8Array
   from(data: ArrayBufferLike, offset: number, length: number): { toString(encoding: string): string }
 }
@@ -25,4 +26,7 @@ export function fromBase64(text: string): Uint8Array {
 
 export const toBytes = (data: string | Uint8Array): Uint8Array =>
   typeof data === 'string' ? new TextEncoder().encode(data) : data
+/** How many bytes text has. */
+export const sizeOf = (text: string): number =>
+  buffer ? buffer.byteLength(text) : new TextEncoder().encode(text).length
 export const toText = (data: Uint8Array): string => new TextDecoder().decode(data)

@@ -97,8 +97,10 @@ let shared: Shared | undefined
 
 /** The server of this process, with one more user. */
 async function acquire(): Promise<Shared> {
-  const isOpen = await shared?.rpc.then((rpc) => rpc.isOpen, () => false)
-  if (!shared || !isOpen) shared = { rpc: Rpc.open(startServer), users: 0 }
+  const before = shared
+  const isOpen = await before?.rpc.then((rpc) => rpc.isOpen, () => false)
+  // Another caller may have started one meanwhile.
+  if (!shared || (shared === before && !isOpen)) shared = { rpc: Rpc.open(startServer), users: 0 }
   const held = shared
   held.users++
   try {

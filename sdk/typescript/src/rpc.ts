@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests and their answers over any transport that carries whole messages.
-import { CancelledError, ServerError, errorOf } from './errors.js'
+import { sizeOf } from './encoding.js'
+import { CancelledError, ClocheError, ServerError, errorOf } from './errors.js'
 import type { Json } from './types.js'
 
 /** What carries messages to a server and back. */
@@ -27,7 +28,10 @@ export type Question = (method: string, params: Record<string, Json>) => Promise
 
 export interface CallDetails {
   signal?: AbortSignal | undefined
+  /** What it throws ends the request. */
   output?: Output | undefined
+  /** Answers what the server asks on behalf of this request. */
+  question?: Question | undefined
   /** Told of the result before anything that the server sent after it. */
   answered?: ((result: unknown) => void) | undefined
 }
@@ -37,6 +41,8 @@ interface Pending {
   answered: ((result: unknown) => void) | undefined
   reject: (error: Error) => void
   output: Output | undefined
+  question: Question | undefined
+  cancel: () => void
   onAbort: (() => void) | undefined
   signal: AbortSignal | undefined
 }
@@ -49,11 +55,23 @@ interface Message {
   error?: { code: number; message: string }
 }
 
+/** Throws for a message that no server takes. */
+function lineOf(message: object): string {
+  const text = JSON.stringify(message)
+  const limit = Rpc.messageLimitBytes
+  // A UTF-16 unit has three bytes at most.
+  if (text.length * 3 > limit && sizeOf(text) > limit)
+    throw new ClocheError(`a message has more than ${limit} bytes, which are the most: send it in parts`, 'EINVAL')
+  return text
+}
+
 /** One connection. */
 export class Rpc implements Receiver {
+  /** Of a message; a server takes no longer ones. */
+  static messageLimitBytes = 384 << 20
+
   #transport: Transport | undefined
   #pending = new Map<number, Pending>()
-  #questions = new Map<string, Question>()
   #served = new Map<string, (params: Record<string, Json>) => Promise<Json>>()
   #notices = new Map<string, Set<(params: Record<string, Json>) => void>>()
   #terminals = new Map<number, (data: Uint8Array) => void>()
@@ -74,35 +92,29 @@ export class Rpc implements Receiver {
 
   /** Sends a request; when the signal fires it is cancelled. */
   call<T>(method: string, params: Record<string, unknown>, options: CallDetails = {}): Promise<T> {
-    const { signal, output, answered } = options
+    const { signal, output, question, answered } = options
     if (signal?.aborted) return Promise.reject(new CancelledError('the request was cancelled', 'ECANCELED'))
     if (this.#lost) return Promise.reject(this.#lost)
     const id = ++this.#last
     return new Promise<T>((resolve, reject) => {
-      const pending: Pending = { resolve: resolve as (value: never) => void, answered, reject, output, onAbort: undefined, signal }
-      if (signal) {
-        pending.onAbort = () => {
-          const cancel: Record<string, unknown> = { id }
-          if (params['sandboxId'] !== undefined) cancel['sandboxId'] = params['sandboxId']
-          this.call('cancel', cancel).catch(() => undefined)
-        }
-        signal.addEventListener('abort', pending.onAbort, { once: true })
+      const cancel = () => {
+        const which: Record<string, unknown> = { id }
+        if (params['sandboxId'] !== undefined) which['sandboxId'] = params['sandboxId']
+        this.call('cancel', which).catch(() => undefined)
       }
+      const pending: Pending = {
+        resolve: resolve as (value: never) => void, answered, reject, output, question, cancel, onAbort: signal && cancel, signal,
+      }
+      signal?.addEventListener('abort', cancel, { once: true })
       this.#pending.set(id, pending)
       this.#transport?.hold?.(true)
       try {
-        this.#transport?.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+        this.#transport?.send(lineOf({ jsonrpc: '2.0', id, method, params }))
       } catch (error) {
         this.#settle(id)
         reject(error instanceof Error ? error : new ServerError(String(error)))
       }
     })
-  }
-
-  /** What the server asks on behalf of a sandbox. */
-  answer(sandboxId: string, question: Question | undefined): void {
-    if (question) this.#questions.set(sandboxId, question)
-    else this.#questions.delete(sandboxId)
   }
 
   /** Answers all requests of that method, whatever sandbox they are of. */
@@ -156,10 +168,7 @@ export class Rpc implements Receiver {
     if (message.method === undefined) return this.#answered(message)
     const params = message.params ?? {}
     if (message.id !== undefined && message.id !== null) return void this.#ask(message.id, message.method, params)
-    if (message.method === 'output') {
-      const pending = this.#pending.get(params['requestId'] as number)
-      pending?.output?.(params['stream'] as 'stdout' | 'stderr', params['data'] as string)
-    }
+    if (message.method === 'output') this.#print(params)
     for (const told of this.#notices.get(message.method) ?? []) told(params)
   }
 
@@ -174,6 +183,18 @@ export class Rpc implements Receiver {
     this.#lost = error
     for (const id of [...this.#pending.keys()]) this.#settle(id)?.reject(error)
     for (const told of [...this.#onLost]) told(error)
+  }
+
+  #print(params: Record<string, Json>): void {
+    const id = params['requestId'] as number
+    const pending = this.#pending.get(id)
+    try {
+      pending?.output?.(params['stream'] as 'stdout' | 'stderr', params['data'] as string)
+    } catch (error) {
+      this.#settle(id)
+      pending?.cancel()
+      pending?.reject(error as Error)
+    }
   }
 
   #answered(message: Message): void {
@@ -199,10 +220,10 @@ export class Rpc implements Receiver {
     let text: string
     try {
       const served = this.#served.get(method)
-      const question = this.#questions.get(String(params['sandboxId'] ?? 'main'))
+      const question = this.#pending.get(params['requestId'] as number)?.question
       if (!served && !question) throw new Error('nobody answers')
       const result = served ? await served(params) : await question!(method, params)
-      text = JSON.stringify({ jsonrpc: '2.0', id, result: result ?? null })
+      text = lineOf({ jsonrpc: '2.0', id, result: result ?? null })
     } catch (error) {
       const kind = error instanceof Error ? error.name : 'Error'
       const words = error instanceof Error ? error.message : String(error)

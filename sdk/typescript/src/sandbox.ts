@@ -10,6 +10,10 @@ import type {
 } from './types.js'
 
 const chunkBytes = 8 << 20
+const writeBytes = 1 << 20
+const againMs = 10
+/** Characters of a started command's output that are kept; what is more is dropped, and told. */
+const outputLimit = 64 << 20
 const ignore = () => undefined
 
 interface WireResult {
@@ -85,6 +89,8 @@ export class Command implements AsyncIterable<{ stream: 'stdout' | 'stderr'; dat
   readonly #pieces: { stream: 'stdout' | 'stderr'; data: string }[] = []
   readonly #done: Promise<CommandResult>
   readonly #text = { stdout: '', stderr: '' }
+  #input: Promise<void> = Promise.resolve()
+  #truncated = false
   #wake: () => void = ignore
   #ended = false
 
@@ -104,13 +110,18 @@ export class Command implements AsyncIterable<{ stream: 'stdout' | 'stderr'; dat
         link.rpc.on('command.output', (params) => {
           if (params['command'] !== number) return
           const piece = { stream: params['stream'] as 'stdout' | 'stderr', data: params['data'] as string }
+          if (this.#text.stdout.length + this.#text.stderr.length + piece.data.length > outputLimit) {
+            this.#truncated = true
+            return
+          }
           this.#text[piece.stream] += piece.data
           this.#pieces.push(piece)
           this.#wake()
         }),
         link.rpc.on('command.exit', (params) => {
           if (params['command'] !== number) return
-          resolve(commonResult(params as unknown as WireResult, this.#text))
+          const result = commonResult(params as unknown as WireResult, this.#text)
+          resolve({ ...result, truncated: result.truncated || this.#truncated })
           finish()
         }),
         link.rpc.onLost((error) => {
@@ -131,14 +142,37 @@ export class Command implements AsyncIterable<{ stream: 'stdout' | 'stderr'; dat
     }
   }
 
-  /** Gives bytes to its standard input. */
-  async write(data: string | Uint8Array): Promise<void> {
-    await call(this.#link, 'command.write', { command: this.#number, data: toBase64(toBytes(data)) })
+  /** Gives bytes to its standard input; waits where it reads slowly. */
+  write(data: string | Uint8Array): Promise<void> {
+    const bytes = typeof data === 'string' ? toBytes(data) : data.slice()
+    return this.#afterInput(async () => {
+      for (let at = 0; at < bytes.length; at += writeBytes) await this.#give(bytes.subarray(at, at + writeBytes))
+    })
   }
 
-  /** Ends its standard input. */
-  async end(): Promise<void> {
-    await call(this.#link, 'command.end', { command: this.#number })
+  /** Ends its standard input, after what was written. */
+  end(): Promise<void> {
+    return this.#afterInput(async () => void await call(this.#link, 'command.end', { command: this.#number }))
+  }
+
+  async #give(piece: Uint8Array): Promise<void> {
+    const data = toBase64(piece)
+    for (;;) {
+      try {
+        await call(this.#link, 'command.write', { command: this.#number, data })
+        return
+      } catch (error) {
+        if (!(error instanceof ClocheError) || error.code !== 'EAGAIN') throw error
+      }
+      await new Promise((resolve) => setTimeout(resolve, againMs))
+    }
+  }
+
+  // Pieces of two writes never mix, whoever waits for them.
+  #afterInput(act: () => Promise<void>): Promise<void> {
+    const done = this.#input.then(act)
+    this.#input = done.catch(ignore)
+    return done
   }
 
   /** Sends it a signal; 9 without one. */
@@ -354,26 +388,19 @@ export class Python {
   async execute(code: string, options: ExecuteOptions = {}): Promise<PythonResult> {
     const { timeoutMs, callbacks, signal, figures = true, maxSteps: steps } = options
     const { text, output, wanted } = collector(options)
-    const { rpc, sandboxId } = this.#link
-    if (callbacks) {
-      rpc.answer(sandboxId, (_, params) => {
-        const callback = callbacks[params['name'] as string]
-        if (!callback) throw new Error(`there is no callback ${String(params['name'])}`)
-        return answer(callback, params['arguments'] as Record<string, Json>)
-      })
-    }
-    try {
-      const wire = await call<WireResult>(this.#link, 'python.execute', given({
-        code, timeoutMs, steps, figures, detail: true, stream: wanted || undefined,
-        callbacks: callbacks && Object.entries(callbacks).map(([name, callback]) => describe(name, callback)),
-      }), { signal, output })
-      if (signal?.aborted) throw new CancelledError('the code was cancelled', 'ECANCELED')
-      return {
-        ...commonResult(wire, text), result: wire.result ?? null, error: wire.error ?? null, steps: wire.steps ?? null,
-        peakMemoryBytes: wire.peakMemoryBytes ?? null,
-      }
-    } finally {
-      if (callbacks) rpc.answer(sandboxId, undefined)
+    const question = callbacks && (async (_: string, params: Record<string, Json>) => {
+      const callback = callbacks[params['name'] as string]
+      if (!callback) throw new Error(`there is no callback ${String(params['name'])}`)
+      return answer(callback, params['arguments'] as Record<string, Json>)
+    })
+    const wire = await call<WireResult>(this.#link, 'python.execute', given({
+      code, timeoutMs, steps, figures, detail: true, stream: wanted || undefined,
+      callbacks: callbacks && Object.entries(callbacks).map(([name, callback]) => describe(name, callback)),
+    }), { signal, output, question })
+    if (signal?.aborted) throw new CancelledError('the code was cancelled', 'ECANCELED')
+    return {
+      ...commonResult(wire, text), result: wire.result ?? null, error: wire.error ?? null, steps: wire.steps ?? null,
+      peakMemoryBytes: wire.peakMemoryBytes ?? null,
     }
   }
 }

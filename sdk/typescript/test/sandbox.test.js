@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { CancelledError, ClocheError, CommandError, Sandbox, ServerError } from 'cloche'
+import { Rpc } from '../node_modules/cloche/dist/rpc.js'
 
 const token = 'test-token-one'
 const server = {}
@@ -72,6 +73,10 @@ for (const [kind, options] of Object.entries(kinds)) {
       const endless = await sbx.commands.start('sleep 1000')
       await endless.kill()
       assert.equal((await endless.wait()).status, 'killed')
+      const slow = await sbx.commands.start('sleep 0.2; wc -c')
+      const data = new Uint8Array(20_000_000)
+      await Promise.all([slow.write(data), slow.write('x'), slow.end()])
+      assert.equal((await slow.wait()).stdout.trim(), '20000001')
     })
 
     test('files', async () => {
@@ -116,6 +121,18 @@ for (const [kind, options] of Object.entries(kinds)) {
       const used = await sbx.python.execute('1')
       assert.equal(used.steps, null)
       assert.ok(used.peakMemoryBytes > 1 << 20)
+    })
+
+    test('two executions at once call functions of their own', async () => {
+      const who = (name) => sbx.python.execute('await who()', { callbacks: { who: () => name } })
+      const results = await Promise.all([who('first'), who('second'), sbx.python.execute('"none"')])
+      assert.deepEqual(results.map(({ result }) => result), ["'first'", "'second'", "'none'"])
+    })
+
+    test('a handler that throws ends what prints', async () => {
+      const failing = sbx.commands.run('echo on; sleep 1000', { onStdout: () => { throw new RangeError('full') } })
+      await assert.rejects(failing, RangeError)
+      assert.equal((await sbx.commands.run('echo on')).stdout, 'on\n')
     })
 
     test('commands that are functions of ours', async () => {
@@ -261,6 +278,36 @@ test('the flags of a command of ours are completed', async () => {
   terminal.write('quiet --li\t5\r') // it has no --help, and is not called for one
   await until('given --li5\r\n')
   assert.equal(text.match(/given/g).length, 3)
+  await sbx.kill()
+})
+
+test('sandboxes that are made at once share one server', async () => {
+  const all = await Promise.all([1, 2, 3, 4].map(() => Sandbox.create()))
+  assert.equal(new Set(all.map(({ id }) => id)).size, 4)
+  await Promise.all(all.map((sbx) => sbx.kill()))
+})
+
+test('what a command prints is kept up to a limit', async () => {
+  const sbx = await Sandbox.create()
+  const { stdout, truncated, exitCode } = await (await sbx.commands.start('head -c 70000000 /dev/zero')).wait()
+  assert.ok(stdout.length <= 64 << 20)
+  assert.deepEqual([truncated, exitCode], [true, 0])
+  await sbx.kill()
+})
+
+test('a message that is too long is refused', async () => {
+  const sbx = await Sandbox.create()
+  const limit = Rpc.messageLimitBytes
+  Rpc.messageLimitBytes = 1 << 20
+  try {
+    await assert.rejects(sbx.commands.run('cat', { stdin: 'ü'.repeat(1 << 19) }), /in parts/)
+    const code = 'try:\n    await big()\nexcept Exception as error:\n    print(error)'
+    const { stdout } = await sbx.python.execute(code, { callbacks: { big: () => 'x'.repeat(2 << 20) } })
+    assert.match(stdout, /in parts/)
+    assert.equal((await sbx.commands.run('wc -c', { stdin: 'x'.repeat(1 << 19) })).stdout.trim(), String(1 << 19))
+  } finally {
+    Rpc.messageLimitBytes = limit
+  }
   await sbx.kill()
 })
 
