@@ -73,6 +73,9 @@ struct Box {
   const std::shared_ptr<Watches> watches;
   CodeInterpreter interpreter;
 
+  // Who pauses or resumes it, or looks whether its end has come, has this: all of that with what
+  // becomes of its deadline.
+  Mutex turn;
   mutable Mutex mutex;
   session::WallTime ends GUARDED_BY(mutex);
   OrderedJson network GUARDED_BY(mutex);  // as the client said it

@@ -216,25 +216,25 @@ bool Boxes::close(const std::string& id, const std::string& owner) {
   return find(id, owner) && sessions_.close(id, owner);
 }
 
-bool Boxes::pause(const BoxPtr& box, session::SessionManager::Processes processes) {
-  if (!sessions_.pause(box->session, processes)) return false;
+session::Change Boxes::pause(const BoxPtr& box, session::SessionManager::Processes processes) {
+  const MutexLock turn(box->turn);
+  const session::Change paused = sessions_.pause(box->session, processes);
+  if (!paused) return paused;
   if (processes == session::SessionManager::Processes::end) {
     box->processes->stop(gone());
     box->watches->stop(gone());
     box->interpreter.restart();
   }
   sessions_.set_deadline(box->session, session::SteadyTime::max());
-  return true;
+  return paused;
 }
 
 bool Boxes::resume(const BoxPtr& box, Seconds timeout) {
+  const MutexLock turn(box->turn);
   // Before it runs: a deadline of before the pause must not end it.
   if (box->session->status() != session::Status::paused) return false;
   set_timeout(box, timeout, Change::set);
-  if (!sessions_.resume(box->session).done) return false;
-  // Again: where that has come before it ran it was for nothing.
-  set_timeout(box, timeout, Change::set);
-  return true;
+  return sessions_.resume(box->session).done;
 }
 
 void Boxes::set_timeout(const BoxPtr& box, Seconds timeout, Change change) {
@@ -335,8 +335,12 @@ bool Boxes::remove_snapshot(const std::string& owner, const std::string& id) {
 bool Boxes::came_due(const std::shared_ptr<session::Session>& session) {
   const BoxPtr box = find_any(session->facts().id);
   if (!box) return false;
-  if (box->wish.auto_pause && pause(box, box->wish.auto_pause_processes)) return true;
+  if (box->wish.auto_pause) {
+    const session::Change paused = pause(box, box->wish.auto_pause_processes);
+    return paused || paused.saved;  // by this, or before
+  }
   // What is paused has no end, whatever deadline it was given meanwhile.
+  const MutexLock turn(box->turn);
   return session->status() == session::Status::paused;
 }
 

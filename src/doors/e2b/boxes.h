@@ -70,7 +70,8 @@ class Boxes {
   std::vector<BoxPtr> all() const;
 
   bool close(const std::string& id, const std::string& owner);
-  bool pause(const BoxPtr& box, session::SessionManager::Processes processes);
+  // Not done where it is not running, or cannot be paused: then with the error.
+  session::Change pause(const BoxPtr& box, session::SessionManager::Processes processes);
   // False where it is running.
   bool resume(const BoxPtr& box, Seconds timeout);
   enum class Change : std::uint8_t { set, lengthen };

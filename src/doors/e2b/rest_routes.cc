@@ -253,10 +253,11 @@ http::Response E2bDoor::of_box(const BoxPtr& box, std::string_view action,
     if (auto* wrong = wrong_of(memory)) return std::move(*wrong);
     using Ending = session::SessionManager::Processes;
     const Ending processes = std::get<bool>(memory) ? Ending::stop : Ending::end;
-    if (parts_.boxes.pause(box, processes)) return no_content();
-    return box->session->status() == session::Status::running
-               ? rest_error(500, fmt::format("sandbox {} cannot be paused: it runs on", box->id))
-               : rest_error(409, fmt::format("sandbox {} is paused already", box->id));
+    const session::Change paused = parts_.boxes.pause(box, processes);
+    if (paused) return no_content();
+    return paused.saved
+               ? rest_error(409, fmt::format("sandbox {} is paused already", box->id))
+               : rest_error(500, fmt::format("sandbox {} cannot be paused: it runs on", box->id));
   }
   if (box->session->status() == session::Status::paused)
     return rest_error(409,
