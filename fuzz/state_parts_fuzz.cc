@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// States of sandboxes that somebody brings (persistence.import) or a disk has kept: parts, each with
-// the checksum that it should have, and the sandbox that is made of them. The first byte is the size of the pieces in which they come; a
-// line "--" is between two parts.
+// States of sandboxes that somebody brings (persistence.import) or a disk has kept: parts, each
+// with the checksum that it should have, and the sandbox that is made of them. The first byte is
+// the size of the pieces in which they come; a line "--" is between two parts.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

@@ -10,6 +10,9 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
 
 #include "base/host_error.h"
 #include "base/unique_fd.h"
@@ -41,9 +44,14 @@ class LoopbackStream {
   virtual void close_input() = 0;
 };
 
-// What making a LiveRun throws where there is no thread that would see to the command's end.
-inline HostError no_thread_for_command() {
-  return HostError("this machine gives no thread for a command: it has too many", Errno::again);
+// The thread that sees to the end of a LiveRun's command. Throws HostError where there is none.
+template <typename Body>
+std::thread thread_for_command(Body&& body) {
+  try {
+    return std::thread(std::forward<Body>(body));
+  } catch (const std::system_error&) {
+    throw HostError("this machine gives no thread for a command: it has too many", Errno::again);
+  }
 }
 
 // See LiveRun. Destroying it ends the command, as there.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <system_error>
 #include <utility>
 
 #include "kernel/files/pipe.h"
@@ -42,14 +41,10 @@ WasmLiveRun::WasmLiveRun(SandboxState& state, LiveRunOptions options)
           options_.command.timeout.value_or(std::chrono::milliseconds(0)), begin_)),
       process_(kernel_.mutex()) {
   // Before the command: what has been started has somebody who sees to its end.
-  try {
-    thread_ = std::thread([this] {
-      begun_.wait();
-      if (!abandoned_) drive();
-    });
-  } catch (const std::system_error&) {
-    throw no_thread_for_command();
-  }
+  thread_ = thread_for_command([this] {
+    begun_.wait();
+    if (!abandoned_) drive();
+  });
   try {
     begin();
   } catch (...) {

@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cloche::vfs {
@@ -16,7 +19,23 @@ bool has_wildcard(std::string_view pattern);
 // The parts between slashes, empty ones left out.
 std::vector<std::string_view> split_pattern(std::string_view pattern);
 
-// Entries that one search for a pattern looks at: nothing else ends it.
-inline constexpr std::size_t glob_looks_max = 2'000'000;
+// What bounds a search for a pattern, which nothing else ends.
+class GlobBounds {
+ public:
+  static constexpr std::size_t entries_max = 2'000'000;
+
+  // False: the place has been looked at for this part. What comes of both is the same by whichever
+  // way "**" has led there.
+  bool enter(const std::string& path, std::size_t part) { return seen_.emplace(path, part).second; }
+  // At a folder with so many entries. False: that is more than one search may have.
+  bool look(std::size_t entries) {
+    entries_ += entries + 1;
+    return entries_ <= entries_max;
+  }
+
+ private:
+  std::set<std::pair<std::string, std::size_t>> seen_;
+  std::size_t entries_ = 0;
+};
 
 }  // namespace cloche::vfs

@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
-#include <string>
-#include <utility>
 
 #include "vfs/checked_operations.h"
 #include "vfs/glob_match.h"
@@ -354,9 +351,7 @@ Result<std::vector<std::string>> PathOperations::glob(std::string_view pattern,
     std::size_t depth;
   };
   std::vector<Work> work;
-  // What comes of a place and a part is the same by whichever way "**" has led there.
-  std::set<std::pair<std::string, std::size_t>> seen;
-  std::size_t looks = 0;
+  GlobBounds bounds;
   work.push_back({pattern.starts_with('/') ? space_.root() : start_,
                   pattern.starts_with('/') ? "/" : "", 0, 0});
   if (parts.empty()) return matches;
@@ -364,7 +359,7 @@ Result<std::vector<std::string>> PathOperations::glob(std::string_view pattern,
     const Work at = std::move(work.back());
     work.pop_back();
     if (at.depth > depth_max) return Errno::loop;
-    if (!seen.emplace(at.path, at.part).second) continue;
+    if (!bounds.enter(at.path, at.part)) continue;
     const std::string_view part = parts[at.part];
     const bool last = at.part + 1 == parts.size();
     const auto take = [&](const Node& node, const std::string& path) -> Result<void> {
@@ -383,8 +378,7 @@ Result<std::vector<std::string>> PathOperations::glob(std::string_view pattern,
     }
     const auto entries = entries_of(at.dir, cred_, std::numeric_limits<std::size_t>::max());
     if (!entries) continue;
-    looks += entries->size() + 1;
-    if (looks > glob_looks_max) return Errno::fbig;
+    if (!bounds.look(entries->size())) return Errno::fbig;
     const bool any_depth = part == "**";
     // "**" stands for no directory too: the next part is tried right here.
     if (any_depth && !last) work.push_back({at.dir, at.path, at.part + 1, at.depth + 1});

@@ -119,6 +119,17 @@ class HostileGuest : public testing::Test {
     EXPECT_EQ(run({"echo", "alive"}).output, "alive\n");
   }
 
+  // Returns when it is told that all of it has ended.
+  static void kill(Command& command) {
+    command.kill();
+    for (bool killed = false; !killed;) {
+      ASSERT_TRUE(readable_within(command.channel(), patience));
+      const auto answer = command.receive();
+      ASSERT_TRUE(answer.ok());
+      killed = *answer && (*answer)->tell == Tell::killed;
+    }
+  }
+
   // A kill ends all that it has started, once there are so many processes.
   void expect_killed(const std::string& name, std::uint64_t processes) {
     const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -130,13 +141,7 @@ class HostileGuest : public testing::Test {
     // Those that stop each other may all stand still before there are as many.
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (box_->usage()->processes < processes && std::chrono::steady_clock::now() < end) continue;
-    (*command)->kill();
-    for (bool killed = false; !killed;) {
-      ASSERT_TRUE(readable_within((*command)->channel(), patience));
-      const auto answer = (*command)->receive();
-      ASSERT_TRUE(answer.ok());
-      killed = *answer && (*answer)->tell == Tell::killed;
-    }
+    kill(**command);
     EXPECT_EQ(box_->usage()->processes, 0U);
   }
 
@@ -207,13 +212,7 @@ TEST_F(HostileGuest, AProcessWithoutItsFirstThreadStopsAndEnds) {
     EXPECT_EQ(still(), before);
   }
   EXPECT_TRUE(is_beating());
-  (*command)->kill();
-  for (bool killed = false; !killed;) {
-    ASSERT_TRUE(readable_within((*command)->channel(), patience));
-    const auto answer = (*command)->receive();
-    ASSERT_TRUE(answer.ok());
-    killed = *answer && (*answer)->tell == Tell::killed;
-  }
+  kill(**command);
   EXPECT_FALSE(is_beating());
   EXPECT_EQ(box_->usage()->processes, 0U);
 }

@@ -160,10 +160,7 @@ std::map<std::string, std::string> metadata_of(const http::Request& request) {
     if (name.size() <= metadata_field.size() ||
         !http::same_text(std::string_view(name).substr(0, metadata_field.size()), metadata_field))
       continue;
-    std::string key = name.substr(metadata_field.size());
-    std::ranges::transform(key, key.begin(), [](char c) {
-      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
+    const std::string key = http::lowered(std::string_view(name).substr(metadata_field.size()));
     metadata[std::string(metadata_space) + key] = value;
   }
   return metadata;

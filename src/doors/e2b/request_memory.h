@@ -17,8 +17,8 @@ namespace cloche::e2b {
 class RequestMemory {
  public:
   // What `make` answers, or has answered to the same request: one at the same time waits for the
-  // other. 409 where the key was used with another body. Failures are forgotten,
-  // and what `make` throws is thrown on.
+  // other. 409 where the key was used with another body. Failures are forgotten, and
+  // what `make` throws is thrown on.
   http::Response once(const std::string& owner, std::string_view key, std::string_view body,
                       const std::function<http::Response()>& make);
 

@@ -35,14 +35,6 @@ bool is_left_out(std::string_view name) {
                              [&](std::string_view each) { return http::same_text(each, name); });
 }
 
-std::string lowered(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
-}
-
 }  // namespace
 
 std::optional<ServerRequest> request_for_server(const http::Request& request) {
@@ -63,9 +55,9 @@ std::optional<ServerRequest> request_for_server(const http::Request& request) {
   made.text = fmt::format("{} {} HTTP/1.1\r\n", request.method, request.target);
   std::unordered_set<std::string> of_hop;
   for (const std::string_view word : http::field_words(request.fields, "Connection"))
-    of_hop.insert(lowered(word));
+    of_hop.insert(http::lowered(word));
   for (const auto& [name, value] : request.fields) {
-    if (!is_left_out(name) && !of_hop.contains(lowered(name)))
+    if (!is_left_out(name) && !of_hop.contains(http::lowered(name)))
       made.text += fmt::format("{}: {}\r\n", name, value);
   }
   if (is_chunked) {

@@ -54,5 +54,6 @@ std::vector<std::pair<std::string, std::string>> query_pairs(std::string_view qu
 std::string quoted(std::string_view text);
 
 bool same_text(std::string_view a, std::string_view b);  // but for the case of ASCII letters
+std::string lowered(std::string_view text);              // its ASCII letters
 
 }  // namespace cloche::http

@@ -16,14 +16,6 @@ constexpr std::size_t name_max_bytes = 255;
 constexpr std::array<std::string_view, 3> form_types{"application/x-www-form-urlencoded",
                                                      "multipart/form-data", "text/plain"};
 
-std::string lowered(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-  }
-  return lower;
-}
-
 bool is_address(const std::string& name) {
   std::array<unsigned char, sizeof(in6_addr)> bytes;
   return ::inet_pton(AF_INET, name.c_str(), bytes.data()) == 1 ||

@@ -101,7 +101,7 @@ bool is_one_command(std::string_view command) {
       return false;
     } else if (quote == Quote::none) {
       if (letter == '\'') quote = Quote::single;
-      if (std::string_view("\n;&|<>()").find(letter) != std::string_view::npos) return false;
+      if (std::string_view(";&|<>()").find(letter) != std::string_view::npos) return false;
     }
   }
   return quote == Quote::none;

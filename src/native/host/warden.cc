@@ -133,8 +133,7 @@ bool Warden::ask(const Order& order, std::span<const int> fds, Made& made, warde
   const bool is_sent = warden::send_record(socket_.get(), order, fds);
   // Guests that are this process's user have too many descriptors on their way.
   if (!is_sent && errno == ETOOMANYREFS) {
-    if constexpr (requires { made.failed; }) made.failed = warden::Step::limits;
-    made.error = ETOOMANYREFS;
+    warden::note_undelivered(made, ETOOMANYREFS);
     return true;
   }
   if (is_sent && readable_within(socket_.get(), patience) &&

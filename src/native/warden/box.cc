@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,11 +57,6 @@ Outcome build(const MakeBox& plan, BoxParts& parts, NewRoot& made, std::uint32_t
                       .kind = plan.root,
                       .file_bytes = plan.file_bytes,
                       .file_inodes = plan.file_inodes};
-  rlimit files{};
-  (void)::getrlimit(RLIMIT_NOFILE, &files);
-  // Above what a guest may have on its way: pid 1 sends descriptors as well.
-  files.rlim_cur = files.rlim_max;
-  CLOCHE_STEP(Step::limits, ::setrlimit(RLIMIT_NOFILE, &files));
   ::umask(0);
   if (auto found = find_mounts(parts.mounts, mount); !found) return found;
   if (auto entered = enter_root(root, made); !entered) return entered;

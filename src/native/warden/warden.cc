@@ -32,8 +32,7 @@ template <typename Made>
 bool tell(int socket, Made made, std::span<const int> beside) {
   if (send_record(socket, made, beside)) return true;
   if (errno != ETOOMANYREFS) return false;
-  if constexpr (requires { made.failed; }) made.failed = Step::limits;
-  made.error = ETOOMANYREFS;
+  note_undelivered(made, ETOOMANYREFS);
   return send_record(socket, made);
 }
 
@@ -101,8 +100,9 @@ void bury(int signals, Spaces& spaces, Groups& groups) {
   }
 }
 
-// Guests may have as many descriptors on their way as each may have open. This process has to be
-// able to give one beside all those.
+// For this process, and what it starts. Guests may have as many descriptors on their way as each may
+// have open, and this process and pid 1 of each box have to be able to give one beside all those;
+// gVisor has one for each that a guest has of the image.
 void take_all_descriptors() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

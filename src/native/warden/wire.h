@@ -129,6 +129,13 @@ struct FileMade {
   std::int32_t error = 0;  // an errno
 };
 
+// What a BoxMade or FileMade says where `error` keeps the descriptors beside it from being sent.
+template <typename Made>
+void note_undelivered(Made& made, std::int32_t error) noexcept {
+  if constexpr (requires { made.failed; }) made.failed = Step::limits;
+  made.error = error;
+}
+
 // From pid 1, first of all: the box stands, or where it failed.
 struct BoxReady {
   Step failed = Step::none;

@@ -4,9 +4,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <set>
-#include <string>
-#include <utility>
 
 #include "vfs/glob_match.h"
 
@@ -252,15 +249,13 @@ Result<std::vector<std::string>> NativeFiles::glob(std::string_view pattern) {
     std::size_t depth = 0;
   };
   std::vector<Work> work;
-  // As the other engine's: what comes of a place and a part is the same whatever has led there.
-  std::set<std::pair<std::string, std::size_t>> seen;
-  std::size_t looks = 0;
+  vfs::GlobBounds bounds;
   if (!parts.empty()) work.push_back({pattern.starts_with('/') ? "/" : "", 0, 0});
   while (!work.empty()) {
     const Work at = std::move(work.back());
     work.pop_back();
     if (at.depth > depth_max) return Errno::loop;
-    if (!seen.emplace(at.path, at.part).second) continue;
+    if (!bounds.enter(at.path, at.part)) continue;
     const std::string_view part = parts[at.part];
     const bool last = at.part + 1 == parts.size();
     const bool any_depth = part == "**";
@@ -279,8 +274,7 @@ Result<std::vector<std::string>> NativeFiles::glob(std::string_view pattern) {
     if (any_depth && !last) work.push_back({at.path, at.part + 1, at.depth + 1});
     const Result<std::vector<FileInfo>> entries = list(at.path.empty() ? "." : at.path);
     if (!entries) continue;  // no folder, or none that may be read
-    looks += entries->size() + 1;
-    if (looks > vfs::glob_looks_max) return Errno::fbig;
+    if (!bounds.look(entries->size())) return Errno::fbig;
     for (const FileInfo& entry : *entries) {
       if (entry.name.starts_with('.') && !part.starts_with('.')) continue;
       if (!any_depth && !vfs::glob_match(part, entry.name)) continue;

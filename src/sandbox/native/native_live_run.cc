@@ -2,7 +2,6 @@
 #include "sandbox/native/native_live_run.h"
 
 #include <latch>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -20,7 +19,11 @@ class NativeLiveRun final : public LiveRunState {
       : sandbox_(sandbox),
         options_(std::move(options)),
         cancellations_(sandbox.cancellations()),
-        thread_(start_thread()) {
+        // Before the command: what has been started has somebody who sees to its end.
+        thread_(thread_for_command([this] {
+          begun_.wait();
+          if (command_) drive();
+        })) {
     try {
       command_.emplace(sandbox.box(), plan());
     } catch (...) {
@@ -76,18 +79,6 @@ class NativeLiveRun final : public LiveRunState {
   }
 
  private:
-  // Before the command: what has been started has somebody who sees to its end.
-  std::thread start_thread() {
-    try {
-      return std::thread([this] {
-        begun_.wait();
-        if (command_) drive();
-      });
-    } catch (const std::system_error&) {
-      throw no_thread_for_command();
-    }
-  }
-
   NativeCommand::Plan plan() {
     RunOptions& run = options_.command;
     if (options_.terminal) run.environment.try_emplace("TERM", options_.terminal_type);

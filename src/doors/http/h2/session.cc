@@ -48,14 +48,6 @@ nghttp2_nv pair_of(std::string_view name, std::string_view value) {
           name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
 }
 
-std::string lowered(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-  }
-  return lower;
-}
-
 bool may_be_said(std::string_view name, std::string_view value) {
   return std::ranges::none_of(left_out, [&](auto each) { return same_text(each, name); }) &&
          nghttp2_check_header_name(bytes_of(name), name.size()) != 0 &&
