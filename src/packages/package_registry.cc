@@ -20,7 +20,8 @@ constexpr std::string_view pip_program =
     "#!/usr/bin/python3\nimport sys\nfrom pip import main\nsys.exit(main())\n";
 // Before pytest is installed it says how to install it.
 constexpr std::string_view pytest_program =
-    "#!/usr/bin/python3\nimport sys\nfrom pytest import console_main\nsys.exit(console_main())\n";
+    "#!/usr/bin/python3\nimport sys\nfrom _pytest.config import "
+    "_console_main\nsys.exit(_console_main())\n";
 // What every sandbox has beside the library, by the name of its set of files in the bundle.
 struct SharedData {
   std::string_view package;

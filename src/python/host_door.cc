@@ -8,7 +8,9 @@
 #include "kernel/host/host_entry.h"
 #include "kernel/kernel.h"
 #include "kernel/linux/call.h"
+#include "kernel/linux/socket_messages.h"
 #include "kernel/linux/trace.h"
+#include "kernel/process/vectored_io.h"
 #include "python/frames.h"
 #include "python/interpreter_threads.h"
 #include "python/own_requests.h"
@@ -34,13 +36,13 @@ static_assert(sizeof(Header) == 36);
 
 // Numbers that this guest may use, ascending. What is left out: memory (the guest's allocator owns
 // it), clone and set_tid_address, reads and writes and paths that WASI has already.
-constexpr std::array<std::uint16_t, 99> allowed{
+constexpr std::array<std::uint16_t, 101> allowed{
     5,   6,   7,   8,   9,   10,  11,  12,  13,  14,  15,  16,  17,  19,  20,  21,  22,
     23,  24,  25,  29,  32,  33,  34,  43,  44,  46,  47,  48,  49,  50,  52,  53,  54,
     55,  56,  57,  59,  71,  76,  81,  85,  94,  95,  98,  102, 103, 119, 120, 121, 122,
     123, 125, 126, 129, 134, 135, 136, 140, 141, 143, 144, 145, 146, 147, 148, 149, 150,
     153, 154, 155, 156, 157, 158, 159, 160, 165, 166, 172, 173, 174, 175, 176, 177, 179,
-    198, 199, 200, 201, 203, 204, 205, 206, 207, 208, 209, 210, 221, 242};
+    198, 199, 200, 201, 203, 204, 205, 206, 207, 208, 209, 210, 211, 212, 221, 242};
 constexpr std::array<std::uint16_t, 11> allowed_high{261, 279, 285, 291, 410,   411,
                                                      414, 421, 436, 439, 0x1004};
 static_assert(std::is_sorted(allowed.begin(), allowed.end()));
@@ -89,6 +91,37 @@ Result<void> make_addresses(const Frame& frame, const wasm::GuestMemory& memory,
   return Errno::toobig;
 }
 
+// An offset becomes an address, all ones become null.
+Result<void> make_address(const Frame& frame, std::uint32_t& word) {
+  if (word == array_end) {
+    word = 0;
+    return {};
+  }
+  if (word >= frame.data_length) return Errno::fault;
+  word += frame.data;
+  return {};
+}
+
+Result<void> make_message_addresses(const Frame& frame, const wasm::GuestMemory& memory,
+                                    std::uint32_t offset) {
+  kernel::lnx::GuestMsghdr header{};
+  if (frame.data_length - offset < sizeof(header)) return Errno::fault;
+  CLOCHE_ASSIGN(header, memory.read<kernel::lnx::GuestMsghdr>(frame.data + offset));
+  if (header.iov_count > kernel::iov_max) return Errno::msgsize;
+  const std::uint64_t buffers_end = std::uint64_t{header.iov} + std::uint64_t{header.iov_count} * 8;
+  if (header.iov_count > 0 && buffers_end > frame.data_length) return Errno::fault;
+  for (std::uint32_t i = 0; i < header.iov_count; ++i) {
+    const std::uint32_t at = frame.data + header.iov + i * 8;
+    CLOCHE_ASSIGN(std::uint32_t buffer, memory.read<std::uint32_t>(at));
+    CLOCHE_TRY(make_address(frame, buffer));
+    CLOCHE_TRY(memory.write(at, buffer));
+  }
+  CLOCHE_TRY(make_address(frame, header.name));
+  CLOCHE_TRY(make_address(frame, header.iov));
+  CLOCHE_TRY(make_address(frame, header.control));
+  return memory.write(frame.data + offset, header);
+}
+
 Result<std::array<std::uint32_t, 6>> arguments(const Frame& frame,
                                                const wasm::GuestMemory& memory) {
   std::array<std::uint32_t, 6> words = frame.header.words;
@@ -97,6 +130,8 @@ Result<std::array<std::uint32_t, 6>> arguments(const Frame& frame,
     if ((frame.header.marks & bit) == 0) continue;
     if (words[i] >= frame.data_length) return Errno::fault;
     if ((frame.header.marks & (bit << 8)) != 0) CLOCHE_TRY(make_addresses(frame, memory, words[i]));
+    if ((frame.header.marks & (bit << 16)) != 0)
+      CLOCHE_TRY(make_message_addresses(frame, memory, words[i]));
     words[i] += frame.data;
   }
   return words;

@@ -1,5 +1,7 @@
 """Flags, descriptors, children and closed sockets, as CPython has them on Linux."""
 import fcntl
+import locale
+import mmap
 import os
 import signal
 import socket
@@ -132,3 +134,48 @@ for selector in (selectors.SelectSelector, selectors.PollSelector, selectors.Epo
         thread.join()
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()
+
+# A map of a file: only what is written to it goes there, and not what was read.
+with open("mapped", "w+b") as file:
+    file.write(b"a" * 10), file.flush()
+    with mmap.mmap(file.fileno(), 0) as memory:
+        print(memory[:3], list(memory)[:2])
+        os.pwrite(file.fileno(), b"NEW", 0)
+        memory[5] = 98
+        memory[7:9] = b"cd"
+        os.pwrite(file.fileno(), b"U", 6)
+    print(open("mapped", "rb").read())
+with open("mapped", "w+b") as file:
+    os.ftruncate(file.fileno(), 300000)
+    with mmap.mmap(file.fileno(), 200000) as memory:
+        memory[0], memory[65535], memory[65536], memory[199999] = b"\x01\x02\x03\x04"
+        memory.flush()
+        print([os.pread(file.fileno(), 1, i) for i in (0, 65535, 65536, 199999, 299999)])
+        memory.resize(70000)
+        memory[69999] = 5
+        memory.resize(150000)
+        print(len(memory), memory[69999], memory[149999], os.fstat(file.fileno()).st_size)
+        memory[149999] = 6
+        memory[149990:149999] = b"123456789"
+    print(os.pread(file.fileno(), 11, 149990), os.fstat(file.fileno()).st_size)
+
+# What one child has used, and not those before it.
+used = []
+for turns in (4000000, 10):
+    child = subprocess.Popen([sys.executable, "-c", f"for _ in range({turns}): pass"])
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    used.append(usage.ru_utime + usage.ru_stime)
+print(child.returncode, len(usage), used[1] < used[0], attempt(os.wait3, 0))
+print(os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PAGESIZE"), mmap.PAGESIZE)
+
+said = []
+thread = threading.Thread(target=lambda: said.append(attempt(signal.signal, signal.SIGUSR1, signal.SIG_IGN)))
+thread.start()
+thread.join()
+print(said, subprocess.run([sys.executable, "-"], input=b"print(__file__)", capture_output=True).stdout)
+
+# Locales: those that the system has.
+for name in (None, "de_DE.UTF-8", "POSIX", "C.UTF-8", "C.utf8", "C;C", ("C", "UTF-8"), "LC_CTYPE=C.UTF-8;LC_NUMERIC=C;LC_TIME=C"):
+    print(attempt(locale.setlocale, locale.LC_ALL, name), attempt(locale.setlocale, locale.LC_NUMERIC), attempt(locale.getlocale))
+print(attempt(locale.setlocale, 99, "C"), attempt(locale.setlocale, 99), attempt(locale.setlocale, 0, "a\0"))

@@ -8,9 +8,11 @@ import time as _time
 
 from _cloche.host import door as _door, state as _state
 from _cloche.host.door import Frame as _Frame, call as _call, call_data as _call_data, raw as _raw
+from _cloche.sockets import messages as _messages
 from _cloche.sockets.addresses import inet_aton, inet_ntoa, inet_ntop, inet_pton, literal as _literal
 from _cloche.sockets.names import (EAI_ADDRFAMILY, EAI_AGAIN, EAI_BADFLAGS, EAI_FAIL, EAI_FAMILY, EAI_MEMORY, EAI_NODATA, EAI_NONAME,
                                    EAI_SERVICE, EAI_SOCKTYPE, EAI_SYSTEM, gaierror, name_error as _name_error, resolve as _resolve)
+from _cloche.sockets.messages import CMSG_LEN, CMSG_SPACE
 
 error = OSError
 timeout = TimeoutError
@@ -23,6 +25,9 @@ def _busy():
 
 def _wait_ready(poll, seconds, fds):
     return poll(seconds)
+
+
+_alone = None  # a context in which no other thread runs
 
 
 class herror(OSError):
@@ -72,6 +77,8 @@ CAPI = None
 _F_GETFL, _F_SETFL, _F_GETFD, _F_SETFD, _F_DUPFD_CLOEXEC = 3, 4, 1, 2, 1030
 _POLLIN, _POLLOUT = 1, 4
 _LINUX_AGAIN, _LINUX_INPROGRESS, _LINUX_INTR = 11, 115, 4
+_PIECE = 262144  # bytes of a long message that one call is given
+_MOST_RECEIVED = 1 << 20  # bytes of one call's room; no socket holds more
 _default_timeout = None
 
 
@@ -243,18 +250,19 @@ class socket:
     def getblocking(self):
         return self._timeout is None or self._timeout > 0
 
-    def _perform(self, events, name, *words, frame=None):
-        """A call, again while it would block and there is time: (result, data area)."""
-        deadline = None
+    def _perform(self, events, attempt, flags=0, deadline=None):
+        """(result, data area) of `attempt(flags)`, made again while it would block and there is time. While other threads run the
+        kernel is told not to wait: they go on."""
         if self._fd < 0:
             raise _door.error(_errno.EBADF)
-        if self._timeout is None and _busy():
-            self._wait(events, None)  # not in the kernel: other threads run meanwhile
+        shared = self._timeout is None and not flags & MSG_DONTWAIT and _busy()
         while True:
-            result, buffer = _raw(name, self._fd, *words, frame=frame)
+            result, buffer = attempt(flags | MSG_DONTWAIT if shared else flags)
             if result >= 0:
                 return result, memoryview(buffer)[_door.HEADER_SIZE:]
-            if result == -_LINUX_AGAIN and self._timeout:
+            if result == -_LINUX_AGAIN and shared and not _call("fcntl", self._fd, _F_GETFL) & SOCK_NONBLOCK:
+                self._wait(events, None)
+            elif result == -_LINUX_AGAIN and self._timeout:
                 now = _time.monotonic()
                 deadline = now + self._timeout if deadline is None else deadline
                 if not self._wait(events, deadline - now):
@@ -292,8 +300,13 @@ class socket:
         _call("listen", self._fd, max(backlog, 0))
 
     def _accept(self):
-        frame = _Frame()
-        fd, _ = self._perform(_POLLIN, "accept4", 0, 0, SOCK_CLOEXEC, frame=frame)
+        def attempt(flags):
+            if not flags & MSG_DONTWAIT:
+                return _raw("accept4", self._fd, 0, 0, SOCK_CLOEXEC)
+            with _alone():
+                return _raw("accept4", self._fd, 0, 0, SOCK_CLOEXEC) if self._poll(_POLLIN, 0) else (-_LINUX_AGAIN, b"")
+
+        fd, _ = self._perform(_POLLIN, attempt)
         return fd, _name("getpeername", fd)
 
     def _connect(self, address):
@@ -301,14 +314,24 @@ class socket:
         frame = _Frame()
         at = frame.data(packed)
         while True:
-            result, _ = _raw("connect", self._fd, at, len(packed), frame=frame)
+            flags = _call("fcntl", self._fd, _F_GETFL)
+            shared = self._timeout is None and not flags & SOCK_NONBLOCK and _busy()
+            if shared:  # not in the kernel: other threads run meanwhile
+                with _alone():
+                    _call("fcntl", self._fd, _F_SETFL, flags | SOCK_NONBLOCK)
+                    result, _ = _raw("connect", self._fd, at, len(packed), frame=frame)
+                    _call("fcntl", self._fd, _F_SETFL, flags)
+            else:
+                result, _ = _raw("connect", self._fd, at, len(packed), frame=frame)
             if result == -_LINUX_INPROGRESS or result == -_LINUX_INTR:
                 if self._timeout == 0:
                     return _LINUX_INPROGRESS
                 if not self._wait(_POLLOUT, self._timeout):
                     raise TimeoutError("timed out")
                 return _get_number(self._fd, SOL_SOCKET, SO_ERROR)
-            return -result
+            if result != -_LINUX_AGAIN or not shared:
+                return -result
+            _time.sleep(0.001)  # the other side's queue is full, of which no event tells
 
     def connect(self, address, /):
         failed = self._connect(address)
@@ -333,39 +356,68 @@ class socket:
 
     # data
 
-    def send(self, data, flags=0, /):
+    def _send(self, view, flags, to=b"", deadline=None):
         frame = _Frame()
-        at = frame.data(memoryview(data).cast("B"))
-        return self._perform(_POLLOUT, "sendto", at, len(memoryview(data).cast("B")), flags | MSG_NOSIGNAL, 0, 0, frame=frame)[0]
+        body, address = frame.data(view), frame.data(to) if to else 0
+        return self._perform(_POLLOUT, lambda now: _raw("sendto", self._fd, body, len(view), now, address, len(to), frame=frame),
+                             flags | MSG_NOSIGNAL, deadline)[0]
+
+    def send(self, data, flags=0, /):
+        view = memoryview(data).cast("B")
+        if self._timeout is not None or flags & MSG_DONTWAIT or self._type != SOCK_STREAM or not _busy():
+            return self._send(view, flags)
+        return self._send_rest(view, flags, self._send(view[:_PIECE], flags))
+
+    def _send_rest(self, view, flags, sent):
+        """A blocking stream takes all, as it does in the kernel. What cannot be sent any more is told at the next call."""
+        try:
+            while sent < len(view):
+                sent += self._send(view[sent:sent + _PIECE], flags)
+        except OSError:
+            pass
+        return sent
 
     def sendall(self, data, flags=0, /):
         view = memoryview(data).cast("B")
+        deadline = _time.monotonic() + self._timeout if self._timeout else None
         sent = 0
         while sent < len(view):
-            sent += self.send(view[sent:sent + 262144], flags)
+            sent += self._send(view[sent:sent + _PIECE], flags, deadline=deadline)
 
     def sendto(self, data, *arguments):
         if not 1 <= len(arguments) <= 2:
             raise TypeError(f"sendto() takes 2 or 3 arguments ({len(arguments) + 1} given)")
         flags, address = (0, *arguments)[-2:]
-        packed = _pack(self._family, address, "sendto")
-        view = memoryview(data).cast("B")
-        frame = _Frame()
-        body, to = frame.data(view), frame.data(packed)
-        return self._perform(_POLLOUT, "sendto", body, len(view), flags | MSG_NOSIGNAL, to, len(packed), frame=frame)[0]
+        return self._send(memoryview(data).cast("B"), flags, _pack(self._family, address, "sendto"))
 
     def sendmsg(self, buffers, ancdata=(), flags=0, address=None, /):
-        if ancdata:
-            raise OSError(_errno.EOPNOTSUPP, "ancillary data is not supported")
         data = b"".join(buffers)
-        return self.send(data, flags) if address is None else self.sendto(data, flags, address)
+        control = _messages.packed(ancdata)
+        if not control:
+            return self.send(data, flags) if address is None else self.sendto(data, flags, address)
+        frame = _Frame()
+        to = b"" if address is None else _pack(self._family, address, "sendmsg")
+        header = _messages.Message(frame, to, data, control).header
+        sent, _ = self._perform(_POLLOUT, lambda now: _raw("sendmsg", self._fd, header, now, frame=frame), flags | MSG_NOSIGNAL)
+        shared = self._type == SOCK_STREAM and self._timeout is None and not flags & MSG_DONTWAIT
+        return self._send_rest(memoryview(data), flags, sent) if shared else sent
 
     def recv(self, size, flags=0, /):
         if size < 0:
             raise ValueError("negative buffersize in recv")
+        data = self._receive(size, flags)
+        if flags & MSG_WAITALL and not flags & (MSG_PEEK | MSG_DONTWAIT) and self._timeout is None and self._type == SOCK_STREAM:
+            pieces = [data]
+            while data and (size := size - len(data)) > 0:
+                pieces.append(data := self._receive(size, flags))
+            return b"".join(pieces)
+        return data
+
+    def _receive(self, size, flags):
+        size = min(size, _MOST_RECEIVED)
         frame = _Frame()
         at = frame.space(size)
-        count, data = self._perform(_POLLIN, "recvfrom", at, size, flags, 0, 0, frame=frame)
+        count, data = self._perform(_POLLIN, lambda now: _raw("recvfrom", self._fd, at, size, now, 0, 0, frame=frame), flags)
         return bytes(data[:min(count, size)])
 
     def recv_into(self, buffer, nbytes=0, flags=0):
@@ -379,10 +431,12 @@ class socket:
     def recvfrom(self, size, flags=0, /):
         if size < 0:
             raise ValueError("negative buffersize in recvfrom")
+        size = min(size, _MOST_RECEIVED)
         frame = _Frame()
         at, room = frame.space(size), frame.space(128)
         length_at = frame.data(_struct.pack("<I", 128))
-        count, data = self._perform(_POLLIN, "recvfrom", at, size, flags, room, length_at, frame=frame)
+        count, data = self._perform(
+            _POLLIN, lambda now: _raw("recvfrom", self._fd, at, size, now, room, length_at, frame=frame), flags)
         length = _struct.unpack_from("<I", data, length_at)[0]
         return bytes(data[:min(count, size)]), _unpack(bytes(data[room:room + min(length, 128)]))
 
@@ -393,18 +447,26 @@ class socket:
         return len(data), address
 
     def recvmsg(self, size, ancbufsize=0, flags=0, /):
-        data, address = self.recvfrom(size, flags)
-        return data, [], 0, address
+        if size < 0:
+            raise ValueError("negative buffer size in recvmsg()")
+        if not 0 <= ancbufsize < 1 << 31:
+            raise ValueError("invalid ancillary data buffer length")
+        size = min(size, _MOST_RECEIVED)
+        frame = _Frame()
+        message = _messages.Message(frame, bytes(_messages.MOST_NAME), bytes(size), bytes(min(ancbufsize, _messages.MOST_CONTROL)))
+        count, data = self._perform(_POLLIN, lambda now: _raw("recvmsg", self._fd, message.header, now, frame=frame), flags)
+        content, ancillary, told, address = message.received(data, count)
+        return content, ancillary, told, _unpack(address)
 
     def recvmsg_into(self, buffers, ancbufsize=0, flags=0, /):
         views = [memoryview(buffer).cast("B") for buffer in buffers]
-        data, address = self.recvfrom(sum(map(len, views)), flags)
+        data, *told = self.recvmsg(sum(map(len, views)), ancbufsize, flags)
         left = memoryview(data)
         for view in views:
             count = min(len(view), len(left))
             view[:count] = left[:count]
             left = left[count:]
-        return len(data), [], 0, address
+        return len(data), *told
 
     # options
 

@@ -1,7 +1,10 @@
 """fcntl, ioctl and file locks of the kernel."""
+import errno
 import struct
+import time
 
 from _cloche.host.door import Frame, call, call_data, number_of
+from _cloche.threads import scheduler
 
 F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL = 0, 1, 2, 3, 4
 F_GETLK, F_SETLK, F_SETLKW = 12, 13, 14  # the 64-bit ones of a 32-bit machine
@@ -11,6 +14,7 @@ F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_WRITE = 1, 2, 4, 8
 FD_CLOEXEC, FASYNC = 1, 0o20000
 F_RDLCK, F_WRLCK, F_UNLCK = 0, 1, 2
 LOCK_SH, LOCK_EX, LOCK_NB, LOCK_UN = 1, 2, 4, 8
+_PAUSE = 0.02  # seconds at most between two looks at a lock while other threads run
 _FLOCK = struct.Struct("<hhiqqii")  # type, whence, pad, start, length, pid, pad
 
 
@@ -47,12 +51,33 @@ def ioctl(fd, request, arg=0, mutate_flag=True, /):
     return bytes(data[:size])
 
 
+def _locked(attempt):
+    """Takes a lock while other threads run: one of them may hold it."""
+    pause = 0.0005
+    while True:
+        try:
+            return attempt()
+        except OSError as problem:
+            if problem.errno not in (errno.EAGAIN, errno.EACCES):
+                raise
+        scheduler.wait(None, time.monotonic() + pause)
+        pause = min(2 * pause, _PAUSE)
+
+
 def flock(fd, operation, /):
-    call("flock", _number(fd), operation)
+    fd = _number(fd)
+    if operation & (LOCK_NB | LOCK_UN) or not scheduler.busy():
+        call("flock", fd, operation)
+    else:
+        _locked(lambda: call("flock", fd, operation | LOCK_NB))
 
 
 def lockf(fd, cmd, len=0, start=0, whence=0, /):
+    fd = _number(fd)
     kind = F_UNLCK if cmd & LOCK_UN else F_RDLCK if cmd & LOCK_SH else F_WRLCK
     frame = Frame()
     at = frame.data(_FLOCK.pack(kind, whence, 0, start, len, 0, 0))
-    call("fcntl", _number(fd), F_SETLK if cmd & (LOCK_NB | LOCK_UN) else F_SETLKW, at, frame=frame)
+    if cmd & (LOCK_NB | LOCK_UN) or not scheduler.busy():
+        call("fcntl", fd, F_SETLK if cmd & (LOCK_NB | LOCK_UN) else F_SETLKW, at, frame=frame)
+    else:
+        _locked(lambda: call("fcntl", fd, F_SETLK, at, frame=frame))

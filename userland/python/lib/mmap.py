@@ -1,5 +1,5 @@
-"""Memory-mapped files, as copies: what is written goes to the file at flush(), close() and the end of the object. Another process sees
-it then, and not before.
+"""Memory-mapped files, as copies: the bytes that were changed go to the file at flush(), close() and the end of the object. Another
+process sees them then, and not before.
 """
 import os
 
@@ -9,6 +9,9 @@ MAP_SHARED, MAP_PRIVATE, MAP_ANON, MAP_ANONYMOUS, MAP_POPULATE, MAP_NORESERVE = 
 MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED = range(5)
 PAGESIZE = ALLOCATIONGRANULARITY = 4096
 error = OSError
+_PIECE = 65536  # bytes that are looked at together for changes
+_ZEROS = bytes(_PIECE)
+_CHANGED = bytes(1) + b"\xff" * 255  # a translation: what is not 0 is all ones
 
 
 class mmap(bytearray):
@@ -26,7 +29,6 @@ class mmap(bytearray):
             raise OSError(22, "Invalid argument")
         if access == ACCESS_DEFAULT:
             access = ACCESS_READ if not prot & PROT_WRITE else ACCESS_COPY if flags & MAP_PRIVATE else ACCESS_WRITE
-        content = b""
         if fileno != -1:
             size = os.fstat(fileno).st_size
             if length == 0:
@@ -37,12 +39,27 @@ class mmap(bytearray):
                 length = size - offset
             elif offset + length > size:
                 raise ValueError("mmap length is greater than file size")
-            content = os.pread(fileno, length, offset)
             self._fd = os.dup(fileno)
         elif length == 0:
             raise OSError(22, "Invalid argument")
-        super().__init__(content + bytes(length - len(content)))
+        super().__init__(length)
         self._access, self._offset, self._closed = access, offset, False
+        self._in_file = []  # pieces as they were read or written last, where changes have to be known
+        if self._fd >= 0:
+            self._load(0)
+
+    def _load(self, start):
+        """What is in the file from there on."""
+        for at in range(start - start % _PIECE, len(self), _PIECE):
+            begin = max(at, start)
+            piece = os.pread(self._fd, min(at + _PIECE, len(self)) - begin, self._offset + begin)
+            bytearray.__setitem__(self, slice(begin, begin + len(piece)), piece)
+            if self._access != ACCESS_WRITE:
+                continue
+            if begin > at:
+                self._in_file[-1] += piece
+            else:
+                self._in_file.append(_ZEROS if piece == _ZEROS else piece)
 
     def _check(self, writing=False):
         if self._closed:
@@ -56,6 +73,10 @@ class mmap(bytearray):
         self._check()
         value = bytearray.__getitem__(self, key)
         return bytes(value) if isinstance(key, slice) else value
+
+    def __iter__(self):
+        self._check()
+        return (bytes((byte,)) for byte in bytearray.__iter__(self))
 
     def __setitem__(self, key, value):
         self._check(writing=True)
@@ -129,10 +150,16 @@ class mmap(bytearray):
             raise TypeError("mmap can't resize a readonly or copy-on-write memory map.")
         if self._fd >= 0:
             os.ftruncate(self._fd, self._offset + newsize)
-        if newsize < len(self):
+        before = len(self)
+        if newsize < before:
             bytearray.__delitem__(self, slice(newsize, None))
+            del self._in_file[-(-newsize // _PIECE):]
+            if newsize % _PIECE and self._in_file:
+                self._in_file[-1] = self._in_file[-1][:newsize % _PIECE]
         else:
-            bytearray.extend(self, bytes(newsize - len(self)))
+            bytearray.extend(self, bytes(newsize - before))
+            if self._fd >= 0:
+                self._load(before)
 
     def madvise(self, option, start=0, length=None):
         self._check()
@@ -140,13 +167,23 @@ class mmap(bytearray):
     def flush(self, offset=0, size=None):
         self._check()
         if self._access == ACCESS_WRITE and self._fd >= 0:
-            end = len(self) if size is None else offset + size
-            view = memoryview(self)
-            try:
-                while offset < end:
-                    offset += os.pwrite(self._fd, view[offset:end], self._offset + offset)
-            finally:
-                view.release()
+            end = len(self) if size is None else min(offset + size, len(self))
+            for at in range(offset - offset % _PIECE, end, _PIECE):
+                before, now = self._in_file[at // _PIECE], bytes(bytearray.__getitem__(self, slice(at, at + _PIECE)))
+                if before != now:
+                    self._write(at, before, now)
+                    self._in_file[at // _PIECE] = now
+
+    def _write(self, at, before, now):
+        """What differs is written; what others have written meanwhile stays."""
+        new = int.from_bytes(now, "little")
+        changed = (new ^ int.from_bytes(before, "little")).to_bytes(len(now), "little").translate(_CHANGED)
+        mask = int.from_bytes(changed, "little")
+        file = os.pread(self._fd, len(now), self._offset + at)
+        merged = int.from_bytes(file, "little") & ~mask | new & mask
+        done, merged = 0, merged.to_bytes(len(now), "little")[:len(file)]
+        while done < len(merged):
+            done += os.pwrite(self._fd, merged[done:], self._offset + at + done)
 
     def close(self):
         if not self._closed:

@@ -15,6 +15,10 @@ _NAMES = ("ru_utime ru_stime ru_maxrss ru_ixrss ru_idrss ru_isrss ru_minflt ru_m
           "ru_msgsnd ru_msgrcv ru_nsignals ru_nvcsw ru_nivcsw").split()
 
 
+_USAGE = struct.Struct("<18i")
+USAGE_SIZE = _USAGE.size
+
+
 class struct_rusage(tuple):
     """As getrusage(2) fills it; times in seconds."""
 
@@ -30,9 +34,14 @@ class struct_rusage(tuple):
 
 def getrusage(who, /):
     frame = Frame()
-    room = frame.space(72)
+    room = frame.space(USAGE_SIZE)
     _, data = call_data("getrusage", who, room, frame=frame)
-    words = struct.unpack_from("<18i", data)
+    return usage_of(data, room)
+
+
+def usage_of(data, at):
+    """Of the kernel's struct rusage."""
+    words = _USAGE.unpack_from(data, at)
     return struct_rusage((words[0] + words[1] / 1e6, words[2] + words[3] / 1e6, *words[4:]))
 
 

@@ -1,7 +1,7 @@
 """System calls of the kernel, through the interpreter's one import.
 
 A frame is a header and a data area. The header holds the number of a Linux call and six argument words; a word that is marked in
-`pointers` is an offset into the data area, which the host turns to an address. The kernel reads and writes the data area
+`pointers` is an offset into the data area, which the host turns to an address, as it does within arrays and headers of messages. The kernel reads and writes the data area
 in place, since the frame is a bytearray of the guest's own memory. The result, or a negative Linux errno, comes back in its first
 eight bytes.
 """
@@ -29,7 +29,7 @@ NUMBERS = {
     "execve": 221, "mkdirat": 34, "statx": 291, "prlimit64": 261, "kill": 129, "rt_sigaction": 134, "rt_sigprocmask": 135,
     "waitid": 95, "setitimer": 103, "getitimer": 102, "getrusage": 165, "close_range": 436,
     "socket": 198, "socketpair": 199, "bind": 200, "listen": 201, "connect": 203, "getsockname": 204, "getpeername": 205,
-    "sendto": 206, "recvfrom": 207, "setsockopt": 208, "getsockopt": 209, "shutdown": 210, "accept4": 242, "ppoll": 414,
+    "sendto": 206, "recvfrom": 207, "setsockopt": 208, "getsockopt": 209, "shutdown": 210, "sendmsg": 211, "recvmsg": 212, "accept4": 242, "ppoll": 414,
     "faccessat2": 439, "vfork_begin": 0x1004,
     "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "getxattr": 8, "lgetxattr": 9, "fgetxattr": 10, "listxattr": 11, "llistxattr": 12,
     "flistxattr": 13, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16, "eventfd2": 19, "epoll_create1": 20, "epoll_ctl": 21,
@@ -99,13 +99,17 @@ class Pointers(Pointer):
     """The offset of an array that `Frame.strings` made."""
 
 
+class Message(Pointer):
+    """The offset of a struct msghdr with offsets in it, all ones for none."""
+
+
 def raw(name, *words, frame=None):
     """The result of a call, negative for an error, and the data area after it."""
     marks = 0
     values = list(_NO_WORDS)
     for i, word in enumerate(words):
         if isinstance(word, Pointer):
-            marks |= (0x101 if isinstance(word, Pointers) else 1) << i
+            marks |= (0x101 if isinstance(word, Pointers) else 0x10001 if isinstance(word, Message) else 1) << i
         values[i] = word & 0xFFFFFFFF
     buffer = bytearray(_HEADER.pack(_MAGIC, NUMBERS[name], marks, *values))
     if frame is not None:

@@ -102,6 +102,7 @@ def umask(mask):
 
 
 _sysconf = posix.sysconf
+_PAGE = 4096  # bytes, in which the kernel counts; those of WebAssembly have 64 KiB
 
 
 def sysconf(name, /):
@@ -116,7 +117,9 @@ def sysconf(name, /):
         _, data = call_data("sysinfo", room, frame=frame)
         total, free = struct.unpack_from("<II", data, 16)
         unit = struct.unpack_from("<I", data, 52)[0] or 1
-        return (total if number == os.sysconf_names["SC_PHYS_PAGES"] else free) * unit // _sysconf("SC_PAGESIZE")
+        return (total if number == os.sysconf_names["SC_PHYS_PAGES"] else free) * unit // _PAGE
+    if number in (os.sysconf_names.get("SC_PAGESIZE"), os.sysconf_names.get("SC_PAGE_SIZE")):
+        return _PAGE
     return _sysconf(name)
 
 

@@ -23,11 +23,12 @@ def build(modules=""):
     """`modules`: of packages, to import beside the common ones."""
     _identity()
     _relocate()
-    from ..host import cpu_time, linux_calls, linux_errors, posix_calls, state, time_zone
+    from ..host import cpu_time, linux_calls, linux_errors, locales, posix_calls, state, time_zone
     from ..processes import posix_processes
     linux_errors.install()
     posix_calls.install()
     cpu_time.install()
+    locales.install()
     time_zone.install()
     posix_processes.install()
     linux_calls.install()

@@ -8,6 +8,7 @@ import time
 
 import _signal
 import posix
+import resource
 
 from ..host import door, state
 from ..host.door import Frame, call, call_data, raw
@@ -44,6 +45,8 @@ own_set_handler = _set_handler = _signal.signal  # the interpreter's own, of whi
 
 def set_signal(signal, handler, /):
     """signal.signal: the interpreter's own, and what the kernel can know of it."""
+    if not scheduler.is_main():
+        raise ValueError("signal only works in main thread of the main interpreter")
     before = _set_handler(signal, handler)
     trip.set_action(signal, handler)
     return before
@@ -67,25 +70,34 @@ def _status(code, status):
 _PAUSE = 0.02  # seconds at most between two looks at a child while other threads run
 
 
-def _wait(id_type, id_number, options):
+def _wait(id_type, id_number, options, usage=False):
+    """What waitid tells, and with `usage` what the child has used."""
     if scheduler.busy() and not options & WNOHANG:
         pause = 0.0005
         while True:
-            found = _wait(id_type, id_number, options | WNOHANG)
+            found = _wait(id_type, id_number, options | WNOHANG, usage)
             if found[3]:
                 return found
             scheduler.wait(None, time.monotonic() + pause)
             pause = min(2 * pause, _PAUSE)
     frame = Frame()
     room = frame.space(128)
-    _, data = call_data("waitid", id_type, id_number, room, options, 0, frame=frame)
-    return _SIGINFO.unpack_from(data)
+    used = frame.space(resource.USAGE_SIZE) if usage else 0
+    _, data = call_data("waitid", id_type, id_number, room, options, used, frame=frame)
+    told = _SIGINFO.unpack_from(data)
+    return (*told, resource.usage_of(data, used)) if usage else told
 
 
 def waitpid(pid, options, /):
+    return _wait_for(pid, options)[:2]
+
+
+def _wait_for(pid, options, usage=False):
+    """(process, status, what it has used)."""
     kind, number = (P_PID, pid) if pid > 0 else (P_ALL, 0) if pid == -1 else (P_PGID, -pid if pid else call("getpgid", 0))
-    _, _, code, child, _, status = _wait(kind, number, (options & (WNOHANG | WUNTRACED | WCONTINUED)) | WEXITED)
-    return (child, _status(code, status)) if child else (0, 0)
+    options = (options & (WNOHANG | WUNTRACED | WCONTINUED)) | WEXITED
+    _, _, code, child, _, status, *used = _wait(kind, number, options, usage)
+    return (child, _status(code, status) if child else 0, *used)
 
 
 def wait():
@@ -93,9 +105,7 @@ def wait():
 
 
 def wait4(pid, options):
-    import resource
-    child, status = waitpid(pid, options)
-    return child, status, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return _wait_for(pid, options, usage=True)
 
 
 def wait3(options):

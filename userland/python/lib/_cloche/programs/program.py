@@ -164,6 +164,7 @@ def _run_stdin(options, main):
     source = sys.stdin.buffer.read()
     code = compile(source, "<stdin>", "exec", dont_inherit=True, optimize=_optimize(options))
     linecache._register_code(code, source.decode("utf-8", "replace"), "<stdin>")
+    main.__file__ = "<stdin>"
     exec(code, main.__dict__)
 
 

@@ -16,7 +16,7 @@ from .scheduler import Handle, get_ident, wait_until
 _allocate_lock = _thread.allocate_lock
 _O_NONBLOCK, _F_GETFL, _POLLIN, _POLLOUT = 0o4000, 3, 1, 4
 _PIPE_BUF = 4096  # a pipe that can be written takes so much at once
-_real_read, _real_write = posix.read, posix.write
+_real_read, _real_write, _real_sendfile = posix.read, posix.write, posix.sendfile
 
 
 def start_joinable_thread(function, *, handle=None, daemon=True):
@@ -121,19 +121,38 @@ def read(fd, length, /):
 
 def write(fd, data, /):
     """os.write: others run while a pipe, a socket or a terminal is full."""
-    if not scheduler.busy() or door.call("fcntl", fd, _F_GETFL, 0) & _O_NONBLOCK or stat.S_ISREG(os.fstat(fd).st_mode):
+    if not _may_be_full(fd):
         return _real_write(fd, data)
     left = memoryview(data).cast("B")
+    return _in_pieces(fd, len(left), lambda done, size: _real_write(fd, left[done:done + size]))
+
+
+def sendfile(out_fd, in_fd, offset, count):
+    """os.sendfile, likewise."""
+    if count <= 0 or not _may_be_full(out_fd):
+        return _real_sendfile(out_fd, in_fd, offset, count)
+    return _in_pieces(out_fd, count,
+                      lambda done, size: _real_sendfile(out_fd, in_fd, None if offset is None else offset + done, size))
+
+
+def _may_be_full(fd):
+    """Whether writing would keep other threads waiting."""
+    return scheduler.busy() and not door.call("fcntl", fd, _F_GETFL, 0) & _O_NONBLOCK and not stat.S_ISREG(os.fstat(fd).st_mode)
+
+
+def _in_pieces(fd, size, send):
+    """How many bytes `send(done, size)` has sent, called when there is room."""
     done = 0
     while True:
         scheduler.wait_ready(lambda seconds: scheduler.poll_all({fd: _POLLOUT}, seconds), None, {fd: _POLLOUT})
         try:
-            done += _real_write(fd, left[done:done + _PIPE_BUF])
+            sent = send(done, min(size - done, _PIPE_BUF))
         except OSError:
             if not done:
                 raise
             return done
-        if done >= len(left):
+        done += sent
+        if done >= size or not sent:
             return done
 
 
@@ -202,5 +221,7 @@ def install():
     queue.SimpleQueue.__name__ = queue.SimpleQueue.__qualname__ = "SimpleQueue"
     posix.read = os.read = read
     posix.write = os.write = write
+    posix.sendfile = os.sendfile = sendfile
     time.sleep = scheduler.sleep
-    sys.modules["_socket"]._busy, sys.modules["_socket"]._wait_ready = scheduler.busy, scheduler.wait_ready
+    sockets = sys.modules["_socket"]
+    sockets._busy, sockets._wait_ready, sockets._alone = scheduler.busy, scheduler.wait_ready, scheduler.alone
