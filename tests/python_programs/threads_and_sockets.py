@@ -22,6 +22,12 @@ def beside(function, *arguments):
     return thread
 
 
+def connected():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = socket.create_connection(listener.getsockname())
+        return client, listener.accept()[0]
+
+
 def read_all(source, into):
     while data := source.recv(65536):
         into.append(data)
@@ -44,7 +50,7 @@ def by_hand(sock):
     return sent
 
 
-for make in (socket.socketpair, lambda: socket.socketpair(socket.AF_UNIX)):
+for make in (socket.socketpair, connected):
     for send in (lambda s: s.sendall(BIG), lambda s: s.send(BIG), lambda s: s.sendmsg([BIG, b"end"]), sendfile, by_file, by_hand):
         a, b = make()
         got = []
@@ -176,3 +182,26 @@ u, v = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
 print(u.sendmsg([b"a datagram"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [w]))]))
 one, two = bytearray(4), bytearray(20)
 print(v.recvmsg_into([one, two], socket.CMSG_LEN(4))[0], one, bytes(two).rstrip(b"\0"))
+
+# What is sent to somebody who has left, who reads no more, who left with something unread.
+for make in (socket.socketpair, connected):
+    for unread in (b"", b"unread"):
+        for leave in (socket.socket.close, lambda s: s.shutdown(socket.SHUT_RD), lambda s: s.shutdown(socket.SHUT_RDWR)):
+            a, b = make()
+            a.sendall(unread)
+            leave(b)
+            a.setblocking(False)
+            said = []
+            for step in (lambda: a.send(b"one"), lambda: a.send(b"two"), lambda: a.send(b"three"), lambda: a.recv(5)):
+                try:
+                    said.append(step())
+                except OSError as error:
+                    said.append(type(error).__name__)
+            print(*said)
+a, b = connected()
+a.sendall(b"unread"), b.close()
+for step in (lambda: a.recv(5), lambda: a.send(b"one")):
+    try:
+        print(step())
+    except OSError as error:
+        print(type(error).__name__)

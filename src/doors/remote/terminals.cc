@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "doors/rpc/protocol.h"
+#include "doors/rpc/live_commands.h"
 
 namespace cloche::remote {
 namespace {

@@ -230,6 +230,7 @@ void Connection::remove_queue(const std::string& name) {
 std::vector<std::shared_ptr<SandboxQueue>> Connection::queues() const {
   const MutexLock lock(mutex_);
   std::vector<std::shared_ptr<SandboxQueue>> list;
+  list.reserve(order_.size());
   for (const std::string& name : order_) list.push_back(queues_.at(name));
   return list;
 }
@@ -266,14 +267,13 @@ bool Connection::take_answer(Json& message) {
 
 std::string Connection::ask(std::string_view method, Reply params,
                             std::function<void(Answer)> answered) {
-  std::string id;
-  {
+  const auto id = [&]() -> std::string {
     const MutexLock lock(mutex_);
-    if (!stopping_) {
-      id = fmt::format("server-{}", ++last_question_);
-      asked_.emplace(id, std::move(answered));
-    }
-  }
+    if (stopping_) return {};
+    const std::string next = fmt::format("server-{}", ++last_question_);
+    asked_.emplace(next, answered);
+    return next;
+  }();
   if (id.empty()) {
     answered({false, "the connection ends", {}});
   } else {

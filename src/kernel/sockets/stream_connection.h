@@ -7,6 +7,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/result.h"
 #include "kernel/sockets/message_queue.h"
@@ -55,6 +56,8 @@ class StreamConnection {
   bool at_end(End end) const noexcept {
     return side(end).receive_shut || side(other(end)).send_shut;
   }
+  // Whether the other end has left with data unread, said once, here or by receive().
+  bool take_reset(End end) noexcept { return std::exchange(side(end).reset, false); }
   bool peer_closed(End end) const noexcept { return side(other(end)).closed; }
 
   PollEvents poll(End end) const;

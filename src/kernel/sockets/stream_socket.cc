@@ -305,8 +305,20 @@ Result<std::size_t> StreamSocket::send(Task& task, SendRequest request) {
       error = slept.error();
     }
     if (sent != 0) return sent;
-    return error == Errno::pipe ? broken(task, request.flags) : error;
+    return error == Errno::pipe ? refused(task, request.flags, total) : error;
   }
+}
+
+Result<std::size_t> StreamSocket::refused(Task& task, std::uint32_t flags, std::size_t total) {
+  if (local() || connection_->send_shut(end_)) return broken(task, flags);
+  const End peer = StreamConnection::other(end_);
+  if (!connection_->send_shut(peer)) return total;  // it reads no more, and has not left
+  if (connection_->take_reset(end_)) {
+    answered_ = true;
+    return Errno::connreset;
+  }
+  if (std::exchange(answered_, true)) return broken(task, flags);
+  return total;
 }
 
 Result<Received> StreamSocket::receive(Task& task, Scatter to, std::uint32_t flags) {
@@ -330,6 +342,7 @@ Result<Received> StreamSocket::receive(Task& task, Scatter to, std::uint32_t fla
         error = slept.error();
       }
       if (all.count != 0) return all;
+      if (error == Errno::connreset) answered_ = true;
       return error;
     }
     const std::size_t before = all.count;

@@ -76,6 +76,10 @@ class StreamSocket final : public Socket,
                                                     const SocketAddress& seen_as)
       REQUIRES(kernel_lock);
   void adopt(std::shared_ptr<StreamConnection> connection, End end);
+  // What a send of `total` bytes gives where the other end receives nothing more: one that is in
+  // another place learns of it by an answer to what was sent.
+  Result<std::size_t> refused(Task& task, std::uint32_t flags, std::size_t total)
+      REQUIRES(kernel_lock);
   void stop_listening() REQUIRES(kernel_lock);
 
   SocketAddress local_;
@@ -83,6 +87,7 @@ class StreamSocket final : public Socket,
   bool bound_ = false;
   bool listening_ = false;
   bool connecting_ = false;  // by way of Outbound
+  bool answered_ = false;    // an end that has left has been heard of
   std::size_t backlog_ = 0;
   PeerCredentials listener_credentials_;
   std::deque<std::shared_ptr<StreamSocket>> pending_;
