@@ -38,7 +38,7 @@ def build(modules=""):
     from ..processes import pseudo_terminals, shared_values, signal_calls, trip
     from ..programs import streams
     from ..sockets import loop, loop_signals, polling
-    from ..threads import library as threads
+    from ..threads import files, library as threads
     trip.learn()
     from ..sessions import interrupts
     from . import start
@@ -53,6 +53,7 @@ def build(modules=""):
     streams.open_streams(False)
     imports.install()
     threads.install()
+    files.install()
     for name in COMMON:
         __import__(name)
     figures.install()

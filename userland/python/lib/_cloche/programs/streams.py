@@ -3,16 +3,18 @@ import io
 import os
 import sys
 
+from ..threads import files
+
 
 def _stream(fd, mode, encoding, errors, unbuffered):
     try:
-        raw = io.FileIO(fd, mode, closefd=False)
+        raw = (files.FileIO if mode == "r" else io.FileIO)(fd, mode, closefd=False)
     except OSError:
         return None  # the descriptor is closed
     terminal = os.isatty(fd)
     raw_name = ("<stdin>", "<stdout>", "<stderr>")[fd]
     if mode == "r":
-        buffer = io.BufferedReader(raw)
+        buffer = files.BufferedReader(raw)
     elif unbuffered:
         buffer = raw
     else:

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from ..host import door, posix_calls
+from ..host import door, linux_calls, posix_calls
 from ..libraries import imports
 from . import scheduler
 from .scheduler import Handle, get_ident, wait_until
@@ -16,7 +16,7 @@ from .scheduler import Handle, get_ident, wait_until
 _allocate_lock = _thread.allocate_lock
 _O_NONBLOCK, _F_GETFL, _POLLIN, _POLLOUT = 0o4000, 3, 1, 4
 _PIPE_BUF = 4096  # a pipe that can be written takes so much at once
-_real_read, _real_write, _real_sendfile = posix.read, posix.write, posix.sendfile
+_real_read, _real_write = posix.read, posix.write
 
 
 def start_joinable_thread(function, *, handle=None, daemon=True):
@@ -114,33 +114,39 @@ Lock.__module__ = "_thread"
 
 def read(fd, length, /):
     """os.read: others run while a pipe or a terminal has nothing."""
-    if scheduler.busy() and not door.call("fcntl", fd, _F_GETFL, 0) & _O_NONBLOCK:
-        scheduler.wait_ready(lambda seconds: scheduler.poll_all({fd: _POLLIN}, seconds), None, {fd: _POLLIN})
+    if scheduler.busy():
+        wait_readable(fd)
     return _real_read(fd, length)
+
+
+def wait_readable(fd):
+    """Others run until a read has something, or has not to wait for it."""
+    if not door.call("fcntl", fd, _F_GETFL, 0) & _O_NONBLOCK:
+        scheduler.wait_ready(lambda seconds: scheduler.poll_all({fd: _POLLIN}, seconds), None, {fd: _POLLIN})
 
 
 def write(fd, data, /):
     """os.write: others run while a pipe, a socket or a terminal is full."""
-    if not _may_be_full(fd):
+    if not may_be_full(fd):
         return _real_write(fd, data)
     left = memoryview(data).cast("B")
-    return _in_pieces(fd, len(left), lambda done, size: _real_write(fd, left[done:done + size]))
+    return in_pieces(fd, len(left), lambda done, size: _real_write(fd, left[done:done + size]))
 
 
 def sendfile(out_fd, in_fd, offset, count):
     """os.sendfile, likewise."""
-    if count <= 0 or not _may_be_full(out_fd):
-        return _real_sendfile(out_fd, in_fd, offset, count)
-    return _in_pieces(out_fd, count,
-                      lambda done, size: _real_sendfile(out_fd, in_fd, None if offset is None else offset + done, size))
+    if count <= 0 or not may_be_full(out_fd):
+        return linux_calls.sendfile(out_fd, in_fd, offset, count)
+    return in_pieces(out_fd, count,
+                      lambda done, size: linux_calls.sendfile(out_fd, in_fd, None if offset is None else offset + done, size))
 
 
-def _may_be_full(fd):
+def may_be_full(fd):
     """Whether writing would keep other threads waiting."""
     return scheduler.busy() and not door.call("fcntl", fd, _F_GETFL, 0) & _O_NONBLOCK and not stat.S_ISREG(os.fstat(fd).st_mode)
 
 
-def _in_pieces(fd, size, send):
+def in_pieces(fd, size, send):
     """How many bytes `send(done, size)` has sent, called when there is room."""
     done = 0
     while True:
