@@ -19,7 +19,8 @@ from common import (BuildError, cache_root, content_hash, install_folder, locked
 HERE = Path(__file__).resolve().parent / "extensions"
 RECIPE = HERE / "extensions.toml"
 # Modules by their names; PyInit_... begins each.
-MODULES = ("_curses", "_curses_panel", "_decimal", "_scrypt", "_zstd")
+MODULES = ("_curses", "_curses_panel", "_decimal", "_scrypt", "_waits", "_zstd")
+FUNCTIONS = ("cloche_before_lock", "cloche_before_read", "cloche_thread", "cloche_write")  # which the interpreter's own code calls
 FLAGS = ["--target=wasm32-unknown-unknown", "-O3", "-DNDEBUG", "-fwrapv", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections",
          "-msimd128", "-mbulk-memory", "-mnontrapping-fptoint", "-msign-ext", "-w"]
 PYTHON = ["-IInclude", "-IInclude/internal", f"-I{HERE}", "-DPy_BUILD_CORE_MODULE"]
@@ -55,6 +56,7 @@ def _units(tree):
     yield "Modules/_decimal/_decimal.c", PYTHON + DECIMAL
     for name in MPDECIMAL:
         yield f"Modules/_decimal/libmpdec/{name}.c", DECIMAL
+    yield HERE / "waits.c", PYTHON
     yield HERE / "scrypt.c", PYTHON + SODIUM_OPTIONS
     for name in SODIUM_FILES:
         yield f"{SODIUM}/{name}.c", SODIUM_OPTIONS
@@ -118,4 +120,4 @@ def _compile(tree, sysroot, table_base, data_base, log, out):
     objects += [f"{NCURSES}/lib/libncursesw.a", f"{NCURSES}/lib/libpanelw.a"]
     run_logged([tool("wasm-ld"), "--no-entry", "--import-memory", "--import-table", f"--table-base={table_base}", f"--global-base={data_base}",
                 "-zstack-size=16", "--emit-relocs", "--import-undefined", "--unresolved-symbols=ignore-all", "--strip-debug",
-                *(f"--export=PyInit_{name}" for name in MODULES), "-o", out, *objects], log, tree)
+                *(f"--export={name}" for name in (*FUNCTIONS, *(f"PyInit_{name}" for name in MODULES))), "-o", out, *objects], log, tree)

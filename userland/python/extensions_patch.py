@@ -8,8 +8,12 @@ import re
 import extensions
 from interpreter_data import InterpreterData
 from wasm_link import append
-from wasm_module import CONST, DATA, LEB, LOAD, PAGE, TEE, PatchError, encode, encode_signed, once, uleb
+from wasm_module import CALL, CONST, DATA, GET, LEB, LOAD, PAGE, TEE, PatchError, encode, encode_signed, once, uleb, with_locals
+from wasm_text import assemble
 
+# Functions that have the lock of a buffered file.
+BUFFERED = """_buffered_readline _enter_buffered_busy _io__Buffered_close _io__Buffered_read _io__Buffered_peek _io__Buffered_read1
+_buffered_readinto_generic _io__Buffered_seek _io__Buffered_truncate _io_BufferedWriter_write _io__Buffered_flush""".split()
 ROOM = 4096  # bytes for the table
 ENTRY = 8  # bytes: the name's address, the function that begins the module
 
@@ -42,9 +46,38 @@ def register(module, data, begins, address):
     module.put(word, module.at(word, 4), address.to_bytes(4, "little"))
 
 
+def waits(module, functions):
+    """_Py_read and _Py_write begin with userland/python/extensions/waits.c."""
+    for name, words in (("_Py_read", "local.get 0; call FUNCTION; if; i32.const FAILED; return; end"),
+                        ("_Py_write", """local.get 0; local.get 1; local.get 2; call FUNCTION; local.tee result; i32.const AS_USUAL; i32.ne
+                                         if; local.get result; return; end""")):
+        body, result, start = with_locals(module.body(name), 3, 1)
+        function = functions["cloche_before_read" if name == "_Py_read" else "cloche_write"]
+        first = assemble(words, FUNCTION=function, result=result, FAILED=-1, AS_USUAL=-2)
+        module.change(name, body[:start] + first + body[start:])
+    files(module, functions)
+
+
+def files(module, functions):
+    """A buffered file knows which thread has it: others wait for that one."""
+    ident = CALL + encode(module.index("PyThread_get_thread_ident"))
+    busy = "_enter_buffered_busy"
+    owner = once(re.escape(GET + b"\0" + CONST) + LEB + re.escape(b"\x6a" + LOAD + b"\0" + ident), module.body(busy), "the thread that has a file")
+    for name in BUFFERED:
+        body = module.body(name)
+        if ident not in body:
+            raise PatchError(f"{name} does not ask for its thread")
+        module.change(name, body.replace(ident, CALL + encode(functions["cloche_thread"])))
+    body, _, start = with_locals(module.body(busy), 1, 0)
+    wait = assemble("local.get 0; i32.const OWNER; i32.add; call FUNCTION; if; i32.const 0; return; end", OWNER=uleb(owner[1], 0)[0],
+                    FUNCTION=functions["cloche_before_lock"])
+    module.change(busy, body[:start] + wait + body[start:])
+
+
 def patch(module):
     data = InterpreterData(module)
     base = module.pages() * PAGE
     added = append(module, extensions.linked(module.table_size(), base + ROOM), data.address)
     begins = {name: added.table[f"PyInit_{name}"] for name in extensions.MODULES}
     register(module, data, begins, base)
+    waits(module, added.functions)

@@ -38,7 +38,7 @@ def build(modules=""):
     from ..processes import pseudo_terminals, shared_values, signal_calls, trip
     from ..programs import streams
     from ..sockets import loop, loop_signals, polling
-    from ..threads import files, library as threads
+    from ..threads import library as threads
     trip.learn()
     from ..sessions import interrupts
     from . import start
@@ -53,7 +53,6 @@ def build(modules=""):
     streams.open_streams(False)
     imports.install()
     threads.install()
-    files.install()
     for name in COMMON:
         __import__(name)
     figures.install()
@@ -206,7 +205,7 @@ def _make_immortal():
 
 
 # Modules of C that userland/python/extensions.py has put beside those that the interpreter was built with.
-EXTENSIONS = ("_curses", "_curses_panel", "_decimal", "_scrypt", "_zstd")
+EXTENSIONS = ("_curses", "_curses_panel", "_decimal", "_scrypt", "_waits", "_zstd")
 
 
 def _identity():

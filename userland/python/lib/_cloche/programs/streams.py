@@ -3,18 +3,16 @@ import io
 import os
 import sys
 
-from ..threads import files
-
 
 def _stream(fd, mode, encoding, errors, unbuffered):
     try:
-        raw = (files.FileIO if mode == "r" else io.FileIO)(fd, mode, closefd=False)
+        raw = io.FileIO(fd, mode, closefd=False)
     except OSError:
         return None  # the descriptor is closed
     terminal = os.isatty(fd)
     raw_name = ("<stdin>", "<stdout>", "<stderr>")[fd]
     if mode == "r":
-        buffer = files.BufferedReader(raw)
+        buffer = io.BufferedReader(raw)
     elif unbuffered:
         buffer = raw
     else:

@@ -14,9 +14,8 @@ from . import scheduler
 from .scheduler import Handle, get_ident, wait_until
 
 _allocate_lock = _thread.allocate_lock
-_O_NONBLOCK, _F_GETFL, _POLLIN, _POLLOUT = 0o4000, 3, 1, 4
+_O_NONBLOCK, _F_GETFL = 0o4000, 3
 _PIPE_BUF = 4096  # a pipe that can be written takes so much at once
-_real_read, _real_write = posix.read, posix.write
 
 
 def start_joinable_thread(function, *, handle=None, daemon=True):
@@ -112,53 +111,23 @@ Lock.__name__ = Lock.__qualname__ = "lock"
 Lock.__module__ = "_thread"
 
 
-def read(fd, length, /):
-    """os.read: others run while a pipe or a terminal has nothing."""
-    if scheduler.busy():
-        wait_readable(fd)
-    return _real_read(fd, length)
-
-
-def wait_readable(fd):
-    """Others run until a read has something, or has not to wait for it."""
-    if not door.call("fcntl", fd, _F_GETFL, 0) & _O_NONBLOCK:
-        scheduler.wait_ready(lambda seconds: scheduler.poll_all({fd: _POLLIN}, seconds), None, {fd: _POLLIN})
-
-
-def write(fd, data, /):
-    """os.write: others run while a pipe, a socket or a terminal is full."""
-    if not may_be_full(fd):
-        return _real_write(fd, data)
-    left = memoryview(data).cast("B")
-    return in_pieces(fd, len(left), lambda done, size: _real_write(fd, left[done:done + size]))
-
-
 def sendfile(out_fd, in_fd, offset, count):
-    """os.sendfile, likewise."""
-    if count <= 0 or not may_be_full(out_fd):
+    """os.sendfile: others run while a pipe, a socket or a terminal is full."""
+    if count <= 0 or not scheduler.busy() or door.call("fcntl", out_fd, _F_GETFL, 0) & _O_NONBLOCK \
+            or stat.S_ISREG(os.fstat(out_fd).st_mode):
         return linux_calls.sendfile(out_fd, in_fd, offset, count)
-    return in_pieces(out_fd, count,
-                      lambda done, size: linux_calls.sendfile(out_fd, in_fd, None if offset is None else offset + done, size))
-
-
-def may_be_full(fd):
-    """Whether writing would keep other threads waiting."""
-    return scheduler.busy() and not door.call("fcntl", fd, _F_GETFL, 0) & _O_NONBLOCK and not stat.S_ISREG(os.fstat(fd).st_mode)
-
-
-def in_pieces(fd, size, send):
-    """How many bytes `send(done, size)` has sent, called when there is room."""
     done = 0
     while True:
-        scheduler.wait_ready(lambda seconds: scheduler.poll_all({fd: _POLLOUT}, seconds), None, {fd: _POLLOUT})
+        scheduler.before_write(out_fd)
+        at = None if offset is None else offset + done
         try:
-            sent = send(done, min(size - done, _PIPE_BUF))
+            sent = linux_calls.sendfile(out_fd, in_fd, at, min(count - done, _PIPE_BUF))
         except OSError:
             if not done:
                 raise
             return done
         done += sent
-        if done >= size or not sent:
+        if done >= count or not sent:
             return done
 
 
@@ -225,8 +194,6 @@ def install():
     threading._shutdown = _shutdown
     queue.SimpleQueue = queue._PySimpleQueue
     queue.SimpleQueue.__name__ = queue.SimpleQueue.__qualname__ = "SimpleQueue"
-    posix.read = os.read = read
-    posix.write = os.write = write
     posix.sendfile = os.sendfile = sendfile
     time.sleep = scheduler.sleep
     sockets = sys.modules["_socket"]

@@ -23,6 +23,7 @@ import time
 from collections import deque
 
 import _host
+import _waits
 
 from .. import FOLDER
 from ..host import posix_calls, state
@@ -30,6 +31,8 @@ from ..host import posix_calls, state
 TICK = 33  # a signal that Linux keeps for its own threads
 _INTERVAL = 5  # milliseconds between two ticks
 _LOOK = 0.001  # seconds between looks at descriptors while others can run
+_POLLIN, _POLLOUT = 1, 4
+_NAP = 0.0005  # seconds between looks at what C code waits for
 MOST = 128  # threads beside the main one that have a stack at the same time
 
 _real_sleep = posix_calls.sleep
@@ -116,6 +119,8 @@ def start(body, handle=None, daemon=True):
 
 
 def _launch(strand):
+    if len(_strands) == 1:
+        _waits.set(before_read, before_write, before_lock)
     strand.number = _start_stack(_enter, (strand,))
     _strands.append(strand)
 
@@ -134,6 +139,8 @@ def _enter(strand):
         strand.inside = True
         strand.ended, strand.body = True, None
         _strands.remove(strand)
+        if len(_strands) == 1:
+            _waits.set(None, None, None)
         if strand.handle is not None:
             strand.handle._set_done()
         _host.call(bytearray(b"end0"))
@@ -259,6 +266,26 @@ def wait_ready(poll, timeout=None, fds=None, ready=None):
         wait(ready, end, fds)
 
 
+def before_read(fd):
+    """Others run until a read of the descriptor has not to wait. C code calls this, too."""
+    _until(fd, _POLLIN)
+
+
+def before_write(fd):
+    """The same until there is some room."""
+    _until(fd, _POLLOUT)
+
+
+def before_lock():
+    """The same for a while, for C code that waits for what another thread has."""
+    wait(None, time.monotonic() + _NAP)
+
+
+def _until(fd, events):
+    while wait_ready(lambda seconds: poll_all({fd: events}, seconds), None, {fd: events}) is None:
+        pass  # a signal, whose handler has returned
+
+
 def sleep(seconds, /):
     if len(_strands) == 1:
         return _real_sleep(seconds)
@@ -307,6 +334,7 @@ def forget_others():
             strand.handle._set_done()
     _strands[:] = [_main]
     _queued.clear()
+    _waits.set(None, None, None)
 
 
 def begin_turn():
