@@ -152,6 +152,23 @@ class Run(WireTest):
         self.assertEqual(self.wire.run("echo on")["stdout"], "on\n")
         self.assertEqual(self.wire.call("cancel", {"id": 12345}), {"ok": True, "cancelled": False})
 
+    def test_cancel_ends_what_requests_run_and_nothing_else(self) -> None:
+        self.wire.call("python.execute", {"code": "x = 41"})
+        self.wire.run("sleep 1000 & echo $! > job")
+        self.wire.call("command.start", {"script": "echo $$ > command; echo up; exec sleep 1000"})
+        self.assertEqual(self.wire.read()["params"]["data"], "up\n")
+        for which in ("by its id", "all"):
+            running = self.wire.send("run", {"command": "sleep 1000 & echo $!; wait", "stream": True})
+            child = self.wire.read()["params"]["data"].strip()
+            cancel = self.wire.send("cancel", {"id": running} if which == "by its id" else {})
+            answers = {answer["id"]: answer for answer in (self.wire.read(), self.wire.read())}
+            self.assertTrue(answers[cancel]["result"]["ok"])
+            self.assertEqual(answers[running]["result"]["exitCode"], 137)
+            with self.subTest(which):
+                self.assertEqual(self.wire.call("python.execute", {"code": "x"})["result"], "41")
+                self.assertEqual(self.wire.run("kill -0 $(cat job) && kill -0 $(cat command)")["exitCode"], 0)
+                self.assertEqual(self.wire.run(f"kill -0 {child}")["exitCode"], 1)
+
 
 class Files(WireTest):
     def test_bytes_there_and_back(self) -> None:

@@ -556,7 +556,8 @@ export class SandboxBase {
   async load(state: Uint8Array): Promise<void> {
     await call(this.#link, 'persistence.import', { data: toBase64(state) })
   }
-  /** Ends what runs, and takes back what waits. */
+  /** Ends the calls that are in progress, with all that they have started, and takes back those that wait. A live
+   * Python, background jobs and started commands go on. */
   async cancel(): Promise<void> {
     await call(this.#link, 'cancel')
   }

@@ -165,17 +165,18 @@ Reply get_environment(Call& call) {
   const std::shared_ptr<Sandbox> sandbox = call.sandbox();
   std::optional<std::string> value = sandbox->environment(name);
   if (is_identifier(name)) {
-    const auto told =
-        sandbox::ask_shell(*sandbox, fmt::format("if [[ -v {0} && ${{{0}@a}} == *x* ]]; then "
-                                                 "builtin printf x%s \"${0}\"; fi",
-                                                 name));
+    const auto told = sandbox::ask_shell(*sandbox,
+                                         fmt::format("if [[ -v {0} && ${{{0}@a}} == *x* ]]; then "
+                                                     "builtin printf x%s \"${0}\"; fi",
+                                                     name),
+                                         {.stop = call.queue->stop_token()});
     if (told) value = told->empty() ? std::nullopt : std::optional(told->substr(1));
   }
   return {{"value", value ? Reply(*value) : Reply(nullptr)}};
 }
 
 Reply list_environment(Call& call) {
-  return {{"env", sandbox::shell_environment(*call.sandbox())}};
+  return {{"env", sandbox::shell_environment(*call.sandbox(), {.stop = call.queue->stop_token()})}};
 }
 
 Reply install_packages(Call& call) {

@@ -426,7 +426,8 @@ class Sandbox:
         self._link.perform(operations.import_state(state))
 
     def cancel(self) -> None:
-        """Ends what runs in the sandbox, and takes back what waits; from another thread."""
+        """Ends the calls that are in progress, with all that they have started, and takes back those that wait;
+        from another thread. A live Python, background jobs and started commands go on."""
         self._link.submit("cancel", {}).result()
 
     def usage(self) -> Usage:

@@ -370,7 +370,7 @@ class Sandbox:
         await self._there().perform_async(operations.import_state(state))
 
     async def cancel(self) -> None:
-        """Ends what runs in the sandbox, and takes back what waits."""
+        """Ends the calls that are in progress, with all that they have started, and takes back those that wait."""
         await self._there().ask("cancel", {})
 
     async def usage(self) -> Usage:
