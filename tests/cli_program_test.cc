@@ -66,6 +66,26 @@ TEST(CliProgram, ADeviceIsWrittenToAndNotReplaced) {
   ::unlink(fifo.c_str());
 }
 
+TEST(CliProgram, AFileThatIsCopiedOutReplacesThatOneAlone) {
+  const std::string file = ::testing::TempDir() + "cli-program-out", link = file + "-link";
+  bash("rm -f " + file + "*");
+  write_text(file, "old\n");
+  write_text(file + ".part", "mine\n");
+  ASSERT_EQ(::chmod(file.c_str(), 0640), 0);
+  ASSERT_EQ(::symlink(file.c_str(), link.c_str()), 0);
+  for (const std::string& target : {file, link}) {
+    EXPECT_EQ(cloche("run --out a:" + target + " 'echo " + target + " >a'").status, 0);
+    EXPECT_EQ(bash("cat " + file + " " + file + ".part; stat -c %a " + file).said,
+              target + "\nmine\n640\n");
+    EXPECT_EQ(bash("ls -d " + file + "* | wc -l; readlink " + link).said, "3\n" + file + "\n");
+  }
+  const std::string fresh = file + "-new";
+  EXPECT_EQ(
+      bash("umask 027; $CLOCHE run --out a:" + fresh + " 'echo 1 >a'; stat -c %a " + fresh).said,
+      "640\n");
+  bash("rm -f " + file + "*");
+}
+
 TEST(CliProgram, StandardInputIsTheCommandsUnlessItSaysNo) {
   EXPECT_EQ(cloche("run cat <<<''").said, "\n");
   EXPECT_EQ(cloche("run -n cat <<< hidden").said, "");

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import os
+import secrets
 import tarfile
 from pathlib import Path
-from typing import Any, Dict, Generator, Iterable, Mapping, Optional, Sequence, Tuple, TypeVar, Union
+from typing import IO, Any, Dict, Generator, Iterable, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
 from ._errors import SandboxError
 from ._table import Table
@@ -241,21 +242,34 @@ def download(remote: StrPath, local: StrPath) -> Operation[None]:
         return
     if target.is_dir():
         target = target / info["name"]
-    part_file = target.with_name(target.name + ".part")
-    try:
-        with open(part_file, "wb") as file:
-            offset = 0
-            while True:
-                reply = yield "files.read", {"path": remote, "offset": offset, "length": CHUNK_BYTES}
-                part = from_base64(reply["data"])
-                file.write(part)
-                offset += len(part)
-                if len(part) < CHUNK_BYTES:
-                    break
-        os.replace(part_file, target)
-    finally:
-        if part_file.exists():
-            part_file.unlink()
+    target = Path(os.path.realpath(target))  # a link to it stays one
+    if target.exists() and not target.is_file():  # a device or a pipe takes the bytes itself
+        with open(target, "wb") as file:
+            yield from _copy(remote, file)
+        return
+    mode = target.stat().st_mode & 0o777 if target.exists() else None
+    part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
+    with open(part, "xb", opener=lambda path, flags: os.open(path, flags, 0o666 if mode is None else 0o600)) as file:
+        try:
+            if mode is not None:
+                os.chmod(part, mode)
+            yield from _copy(remote, file)
+            file.close()  # all of it is there
+            os.replace(part, target)
+        except BaseException:
+            part.unlink()
+            raise
+
+
+def _copy(remote: StrPath, file: IO[bytes]) -> Operation[None]:
+    offset = 0
+    while True:
+        reply = yield "files.read", {"path": remote, "offset": offset, "length": CHUNK_BYTES}
+        part = from_base64(reply["data"])
+        file.write(part)
+        offset += len(part)
+        if len(part) < CHUNK_BYTES:
+            return
 
 
 def _extract(tar: tarfile.TarFile, target: Path) -> None:
