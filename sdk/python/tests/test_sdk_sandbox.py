@@ -197,7 +197,9 @@ class State(Shared):
         for wrong in (lambda: Sandbox(timeout_ms=[5]), lambda: Sandbox(mounts="/tmp"),
                       lambda: Sandbox(env={"A": 1}), lambda: self.sbx.commands.run("true", env={"A": 1}),
                       lambda: self.sbx.files.write("/tmp/x", 5), lambda: self.sbx.files.read(5),
-                      lambda: self.sbx.env.set("A", 1), lambda: self.sbx.restore("1")):
+                      lambda: self.sbx.env.set("A", 1), lambda: self.sbx.restore("1"),
+                      lambda: self.sbx.commands.run("cat", stdin=5), lambda: Sandbox(mounts=["/tmp:/x"]),
+                      lambda: Sandbox(env=["A=1"])):
             with self.assertRaises(TypeError):
                 wrong()
         self.assertEqual(self.sbx.commands.run("echo on").stdout, "on\n")

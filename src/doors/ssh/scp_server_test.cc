@@ -62,8 +62,9 @@ TEST(ScpWords, OneCommandIsWhatAShellFindsNoOtherIn) {
     EXPECT_TRUE(is_one_command(one)) << one;
   for (const char* more :
        {"scp -t a; x", "scp -t a && x", "scp -t a & x", "scp -t a | x", "scp -t a >x", "scp -f <x",
-        "scp -f <(x)", "(scp -t a)", "scp -t $(x)", "scp -t \"$(x)\"", "scp -t `x`", "scp -t \"`x`\"",
-        "scp -t ${a:=x}", "scp -t a\nx", "scp -t $'a'", "scp -t 'a", "scp -t \"a", "scp -t 'a' 'b"})
+        "scp -f <(x)", "(scp -t a)", "scp -t $(x)", "scp -t \"$(x)\"", "scp -t `x`",
+        "scp -t \"`x`\"", "scp -t ${a:=x}", "scp -t a\nx", "scp -t $'a'", "scp -t 'a", "scp -t \"a",
+        "scp -t 'a' 'b"})
     EXPECT_FALSE(is_one_command(more)) << more;
 }
 

@@ -42,7 +42,7 @@ def create_params(timeout_ms: Amount, fs_limit_bytes: Amount, packages: Iterable
         params["packages"] = list(packages)
     if env:
         params["env"] = _variables(env)
-    listed = [mount if isinstance(mount, Mount) else Mount(*mount) for mount in mounts]
+    listed = [mount if isinstance(mount, Mount) else _mount(mount) for mount in mounts]
     if listed:
         params["mounts"] = [{"host": os.path.abspath(m.host), "guest": m.guest, "readOnly": m.read_only}
                             for m in listed]
@@ -81,6 +81,12 @@ def remote_params(params: dict[str, Any], session_id: Optional[str], ttl: Option
     return {**params, **more}
 
 
+def _mount(given: Any) -> Mount:
+    if not isinstance(given, (tuple, list)) or len(given) not in (2, 3):
+        raise TypeError(f"a mount is Mount(host, guest, read_only), or such a tuple; not {given!r}")
+    return Mount(*given)
+
+
 def refuse_remote(**options: Any) -> None:
     """Options that only servers have, for a sandbox of this machine."""
     for name, value in options.items():
@@ -89,6 +95,8 @@ def refuse_remote(**options: Any) -> None:
 
 
 def _variables(env: Mapping[str, str]) -> dict[str, str]:
+    if not isinstance(env, Mapping):
+        raise TypeError("env is a mapping of names to strings")
     for name, value in env.items():
         if not isinstance(value, str):
             raise TypeError(f"the variable {name} is {type(value).__name__}, and must be a string")
@@ -110,8 +118,10 @@ def run_params(command: str, timeout_ms: Optional[float], cwd: Optional[str],
         params["env"] = _variables(env)
     if isinstance(stdin, str):
         params["stdin"] = stdin
-    elif stdin is not None:
+    elif isinstance(stdin, (bytes, bytearray, memoryview)):
         params["stdinBase64"] = to_base64(bytes(stdin))
+    elif stdin is not None:
+        raise TypeError("stdin is text or bytes")
     if stream:
         params["stream"] = True
     return params
