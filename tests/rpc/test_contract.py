@@ -307,6 +307,12 @@ class Ending(WireTest):
         self.wire.send("run", {"command": "sleep 1000", "timeoutMs": 0})
         self.assertEqual(self.wire.end(), 0)
 
+    def test_the_end_of_input_though_nobody_reads_what_it_prints(self) -> None:
+        self.wire.send("run", {"command": "yes", "stream": True, "timeoutMs": 0})
+        self.assertEqual(self.wire.read()["method"], "output")
+        self.wire.process.stdin.close()
+        self.assertEqual(self.wire.process.wait(timeout=60), 0)
+
     def test_the_end_of_input_while_python_waits_for_the_client(self) -> None:
         self.wire.send("python.execute", {"code": "await ask()", "callbacks": [{"name": "ask"}]})
         self.assertEqual(self.wire.read()["method"], "callback.invoke")

@@ -129,7 +129,8 @@ Checked<CreateBody> read_create(std::string_view body) {
     create.wish = Json(*wish);
     request.wish = write_json(*create.wish);
   }
-  for (const auto& [name, value] : sandbox::option_members(Json(json)).items()) {
+  const Json misplaced = sandbox::option_members(Json(json));
+  for (const auto& [name, value] : misplaced.items()) {
     if (name == "image" || value.is_null()) continue;
     return invalid(
         fmt::format(R"('{0}' is a member of sandbox: {{"sandbox": {{"{0}": ...}}}})", name));

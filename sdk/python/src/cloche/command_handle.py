@@ -28,7 +28,7 @@ class CommandHandle:
     Leaving the `with` ends it. Thread-safe.
     """
 
-    def __init__(self, link: Link, number: int, output: LiveOutput, sandbox: object) -> None:
+    def __init__(self, link: Link, number: int, output: LiveOutput, sandbox: object = None) -> None:
         self._link = link
         self._sandbox = sandbox  # which ends when nobody has it
         self._output = output

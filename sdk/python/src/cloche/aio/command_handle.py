@@ -20,7 +20,7 @@ class CommandHandle:
     the `async with` ends it. It is of one event loop."""
 
     def __init__(self, link: AsyncLink, number: int, output: LiveOutput, changed: asyncio.Event,
-                 sandbox: object) -> None:
+                 sandbox: object = None) -> None:
         self._link = link
         self._sandbox = sandbox  # which ends when nobody has it
         self._output = output
