@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <stop_token>
 
 #include "base/sha256.h"
 #include "sandbox_testing.h"
@@ -46,6 +47,17 @@ TEST(Archive, SaysWhatIsWrong) {
       << unpacked.error().sentence();
   ASSERT_TRUE(sandbox->files().write("big", std::string(100'000, 'x')));
   EXPECT_EQ(pack(*sandbox, "big", 1000).error(), Errno::fbig);
+}
+
+TEST(Archive, StopsWhenItIsAskedTo) {
+  const auto sandbox = make_sandbox();
+  ASSERT_TRUE(sandbox->files().write("d/file", "text"));
+  const auto tar = pack(*sandbox, "d", limit);
+  ASSERT_TRUE(tar) << tar.error().sentence();
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(pack(*sandbox, "d", limit, stop.get_token()).error(), Errno::canceled);
+  EXPECT_EQ(unpack(*sandbox, "new", *tar, stop.get_token()).error(), Errno::canceled);
 }
 
 TEST(State, OfASandboxSurvivesAsBytes) {

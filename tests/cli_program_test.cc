@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program itself: what it does with what it is given that is wrong, and where its output cannot
 // go.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,6 +38,23 @@ TEST(CliProgram, AWrongOptionIsOneSentence) {
   }
 }
 
+TEST(CliProgram, AWrongWordIsSaidByWhatItIs) {
+  EXPECT_EQ(cloche("mcp --timeout 5").said,
+            "cloche: '--timeout' is nothing that mcp takes; see cloche mcp --help\n");
+  EXPECT_EQ(cloche("run --timeout").said,
+            "cloche: --timeout wants a value; see cloche run --help\n");
+  EXPECT_THAT(cloche("run --net http://x true").said, ::testing::HasSubstr("address of a page"));
+  EXPECT_THAT(cloche("image build --exec /tmp -o /tmp/x").said,
+              ::testing::HasSubstr("cannot read /tmp"));
+  EXPECT_THAT(bash("CLOCHE_WHEELS=/nope $CLOCHE run true").said,
+              ::testing::HasSubstr("CLOCHE_WHEELS is /nope, which is no folder"));
+}
+
+TEST(CliProgram, EachCommandHasItsHelp) {
+  for (const char* name : {"skill", "version", "serve", "image", "doctor"})
+    EXPECT_EQ(cloche(std::string("help ") + name).status, 0) << name;
+}
+
 TEST(CliProgram, OutputThatCannotBeWrittenIsAnError) {
   EXPECT_EQ(cloche("--version >/dev/full").status, 2);
   EXPECT_EQ(cloche("run 'echo hello' >/dev/full").status, 2);
@@ -44,6 +62,11 @@ TEST(CliProgram, OutputThatCannotBeWrittenIsAnError) {
   EXPECT_EQ(cloche("run --trace-syscalls true 2>/dev/full; exit $?").status, 0);
   // Whose reader has gone ends as a command would.
   EXPECT_EQ(cloche("run 'yes' | head -n 1").said, "y\n");
+  for (const char* line : {"help", "help run", "help serve", "licenses", "skill run"}) {
+    const Ended ended = bash(std::string("exec 3> >(true); wait $!; $CLOCHE ") + line + " >&3");
+    EXPECT_EQ(ended.status, 141) << line;
+    EXPECT_EQ(ended.said, "") << line;
+  }
 }
 
 TEST(CliProgram, AClosedInputIsAnEmptyOne) {
@@ -64,6 +87,26 @@ TEST(CliProgram, ADeviceIsWrittenToAndNotReplaced) {
   EXPECT_EQ(::stat(fifo.c_str(), &now), 0);
   EXPECT_TRUE(S_ISFIFO(now.st_mode));
   ::unlink(fifo.c_str());
+}
+
+TEST(CliProgram, AFileThatIsCopiedOutReplacesThatOneAlone) {
+  const std::string file = ::testing::TempDir() + "cli-program-out", link = file + "-link";
+  bash("rm -f " + file + "*");
+  write_text(file, "old\n");
+  write_text(file + ".part", "mine\n");
+  ASSERT_EQ(::chmod(file.c_str(), 0640), 0);
+  ASSERT_EQ(::symlink(file.c_str(), link.c_str()), 0);
+  for (const std::string& target : {file, link}) {
+    EXPECT_EQ(cloche("run --out a:" + target + " 'echo " + target + " >a'").status, 0);
+    EXPECT_EQ(bash("cat " + file + " " + file + ".part; stat -c %a " + file).said,
+              target + "\nmine\n640\n");
+    EXPECT_EQ(bash("ls -d " + file + "* | wc -l; readlink " + link).said, "3\n" + file + "\n");
+  }
+  const std::string fresh = file + "-new";
+  EXPECT_EQ(
+      bash("umask 027; $CLOCHE run --out a:" + fresh + " 'echo 1 >a'; stat -c %a " + fresh).said,
+      "640\n");
+  bash("rm -f " + file + "*");
 }
 
 TEST(CliProgram, StandardInputIsTheCommandsUnlessItSaysNo) {

@@ -119,6 +119,8 @@ def run(sandbox: Sandbox, use: ToolUse) -> str:
 
 
 def main() -> None:
+    if len(sys.argv) != 3 or sys.argv[1] not in APIS:
+        sys.exit((__doc__ or "").partition("\n")[0])
     api, task = APIS[sys.argv[1]], sys.argv[2]
     url, model, key = api.usual
     dialogue = api(task, os.environ.get("MODEL", model), os.environ[key])

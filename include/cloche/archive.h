@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,10 +21,13 @@
 namespace cloche {
 
 // A folder's content (members "./..."), or one file, as an uncompressed tar archive. EFBIG when it
-// is larger than `limit_bytes`.
-Result<std::string, Error> pack(Sandbox& sandbox, std::string_view path, std::uint64_t limit_bytes);
-// Unpacks an archive into a folder, which is made. EINVAL for what tar does not take for one.
-Result<void, Error> unpack(Sandbox& sandbox, std::string_view folder, std::string tar);
+// is larger than `limit_bytes`; ECANCELED once `stop` is asked to stop.
+Result<std::string, Error> pack(Sandbox& sandbox, std::string_view path, std::uint64_t limit_bytes,
+                                std::stop_token stop = {});
+// Unpacks an archive into a folder, which is made. EINVAL for what tar does not take for one,
+// ECANCELED as above.
+Result<void, Error> unpack(Sandbox& sandbox, std::string_view folder, std::string tar,
+                           std::stop_token stop = {});
 
 // A whole state, as Checkpoint::write makes it. EFBIG as above.
 Result<std::string, Error> export_state(Sandbox& sandbox, std::uint64_t limit_bytes);

@@ -88,22 +88,34 @@ std::optional<PeerSource> PeerSource::parse(std::string_view text) {
   return source.places_.empty() ? std::nullopt : std::optional(source);
 }
 
-std::vector<Address> PeerSource::addresses() const {
-  std::vector<Address> addresses;
-  if (kind_ != Kind::file) {
-    for (const std::string& place : places_)
-      resolve(place, kind_ == Kind::dns ? Which::all : Which::first, addresses);
-    return addresses;
-  }
+std::vector<std::string> PeerSource::places() const {
+  if (kind_ != Kind::file) return places_;
+  std::vector<std::string> places;
   std::ifstream stream(places_[0]);
   for (std::string line; std::getline(stream, line);) {
     line.resize(std::min(line.find('#'), line.size()));
     const std::size_t begin = line.find_first_not_of(" \t\r");
     if (begin == line.npos) continue;
-    line = line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
-    resolve(line, Which::first, addresses);
+    places.push_back(line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin));
   }
+  return places;
+}
+
+std::vector<Address> PeerSource::addresses() const {
+  std::vector<Address> addresses;
+  for (const std::string& place : places())
+    resolve(place, kind_ == Kind::dns ? Which::all : Which::first, addresses);
   return addresses;
+}
+
+std::vector<std::string> PeerSource::unknown() const {
+  std::vector<std::string> unknown = places();
+  std::erase_if(unknown, [](const std::string& place) {
+    std::vector<Address> found;
+    resolve(place, Which::first, found);
+    return !found.empty();
+  });
+  return unknown;
 }
 
 UniqueFd begin_connect(const Address& address) {

@@ -34,8 +34,12 @@ class PeerSource {
 
   // The addresses now; those that cannot be resolved are left out. Waits for the host's resolver.
   std::vector<Address> addresses() const;
+  // The places, as they are said, that have none now. Waits too.
+  std::vector<std::string> unknown() const;
 
  private:
+  std::vector<std::string> places() const;
+
   enum class Kind { list, dns, file };
   Kind kind_ = Kind::list;
   std::vector<std::string> places_;  // HOST:PORT; of a file its path

@@ -87,6 +87,8 @@ bool is_name_pattern(std::string_view text) {
 Rule::Rule(std::string_view text) : text_(text) {
   std::string_view host = text;
   std::string_view ports;
+  if (text.find("://") != std::string_view::npos)
+    refuse(text_, "is the address of a page: write HOST or HOST:PORT");
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
     if (end == std::string_view::npos) refuse(text_, "has no closing ]");

@@ -29,8 +29,9 @@ Error tar_failed(const char* what, const RunResult& result, Errno code) {
 }
 
 Result<std::string, Error> run_tar(Sandbox& sandbox, std::vector<std::string> argv,
-                                   std::uint64_t limit_bytes) {
+                                   std::uint64_t limit_bytes, std::stop_token stop) {
   RunOptions options;
+  options.stop = std::move(stop);
   options.argv = std::move(argv);
   options.output_limit_bytes = limit_bytes;
   RunResult result = sandbox.run(options);
@@ -45,22 +46,24 @@ Result<std::string, Error> run_tar(Sandbox& sandbox, std::vector<std::string> ar
 
 }  // namespace
 
-Result<std::string, Error> pack(Sandbox& sandbox, std::string_view path,
-                                std::uint64_t limit_bytes) {
+Result<std::string, Error> pack(Sandbox& sandbox, std::string_view path, std::uint64_t limit_bytes,
+                                std::stop_token stop) {
   const Result<FileInfo> info = sandbox.files().stat(path);
   if (!info) return Error(info.error(), path);
   // A path that begins with a dash is no option.
   const std::string plain = path.starts_with('/') ? std::string(path) : "./" + std::string(path);
   if (info->kind == FileKind::directory)
-    return run_tar(sandbox, {tar_program, "-cf", "-", "-C", plain, "."}, limit_bytes);
+    return run_tar(sandbox, {tar_program, "-cf", "-", "-C", plain, "."}, limit_bytes,
+                   std::move(stop));
   const std::size_t slash = plain.rfind('/');
   return run_tar(
       sandbox,
       {tar_program, "-cf", "-", "-C", plain.substr(0, slash + 1), "./" + plain.substr(slash + 1)},
-      limit_bytes);
+      limit_bytes, std::move(stop));
 }
 
-Result<void, Error> unpack(Sandbox& sandbox, std::string_view folder, std::string tar) {
+Result<void, Error> unpack(Sandbox& sandbox, std::string_view folder, std::string tar,
+                           std::stop_token stop) {
   if (const Result<void> made = sandbox.files().make_directories(folder); !made)
     return Error(made.error(), folder);
   const std::string plain =
@@ -68,6 +71,7 @@ Result<void, Error> unpack(Sandbox& sandbox, std::string_view folder, std::strin
   RunOptions options;
   options.argv = {tar_program, "-xf", "-", "-C", plain};
   options.stdin_data = std::move(tar);
+  options.stop = std::move(stop);
   const RunResult result = sandbox.run(options);
   if (result.status == RunStatus::exited && result.exit_code == 0) return {};
   return tar_failed("the archive cannot be unpacked", result, Errno::inval);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/sandbox_state.h"
 
-#include <stdexcept>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
 
+#include "base/error.h"
 #include "base/host_error.h"
 #include "kernel/kernel.h"
 #include "kernel/sockets/socket_table.h"
@@ -66,8 +69,13 @@ void add_wheels(std::vector<Mount>& mounts) {
   const bool there = std::any_of(mounts.begin(), mounts.end(), [](const Mount& mount) {
     return mount.guest_path == wheels_path;
   });
-  if (folder != nullptr && *folder != '\0' && !there)
-    mounts.push_back({folder, std::string(wheels_path), Mount::Access::read_only});
+  if (folder == nullptr || *folder == '\0' || there) return;
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    throw request_error(fmt::format("CLOCHE_WHEELS is {}, which is no folder", folder),
+                        Errno::noent);
+  }
+  mounts.push_back({folder, std::string(wheels_path), Mount::Access::read_only});
 }
 
 }  // namespace

@@ -54,8 +54,9 @@ FolderClaim::FolderClaim(const std::filesystem::path& folder, HostFiles& files)
   lock_ = *std::move(opened);
   const Result<std::string> before = read_name();
   if (!take_lock(lock_.get())) {
-    throw HostError(fmt::format("another server keeps its sessions in {}: {}", folder.string(),
-                                before ? *before : "its name cannot be read"));
+    throw HostError(
+        fmt::format("another server keeps its sessions in {}: {}", folder.string(),
+                    before ? before->substr(0, before->find('\n')) : "its name cannot be read"));
   }
   const Result<std::string> last = read_name();
   name_ = fmt::format("{}{} of {} process {} on {}\n", word,

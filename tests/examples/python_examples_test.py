@@ -48,6 +48,13 @@ class Examples(unittest.TestCase):
                     words = printed.replace("Let me see.\n", "")
                     self.assertEqual(words, f"$ {COMMANDS[0]}\n$ {COMMANDS[1]}\nThe answer is 42.\n")
 
+    def test_agent_loop_says_what_it_wants(self) -> None:
+        for words in ([], ["nobody", "a task"]):
+            done = subprocess.run([sys.executable, "-B", SOURCES / "agent_loop.py", *words], capture_output=True, text=True,
+                                  timeout=MOST_SECONDS, check=False)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+            self.assertIn("agent_loop.py API TASK", done.stderr)
+
     def test_coding_task(self) -> None:
         printed, _ = self.output_of("coding_task")
         lines = printed.splitlines()

@@ -122,6 +122,24 @@ class Keys(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "another server keeps its sessions"):
             self.cells.start(3)
 
+    def test_the_list_names_who_is_not_heard(self):
+        gone, place = self.cells[3], self.cells.place_of(self.cells[3])
+        gone.process.kill()
+        gone.process.wait()
+        self.assertEqual(self.command("list", status=1), f"cloche cells: {place} does not answer\n")
+        with self.cells.peers.open("a") as peers:
+            peers.write("no-such-cell.invalid:80\n")
+        self.assertIn("cloche cells: no-such-cell.invalid:80 has no address\n", self.command("list", status=1))
+        self.cells.secret.write_text("another\n")
+        said = self.command("list", status=1)
+        for key in (1, 2):
+            self.assertIn(f"cloche cells: {self.cells.place_of(self.cells[key])} is no cell, or knows another secret\n", said)
+
+    def test_words_that_it_does_not_know(self):
+        self.assertIn("cells knows list and move, not 'foo'", self.command("foo", status=2))
+        done = subprocess.run([PROGRAM, "cells", "move", "3"], capture_output=True, text=True, timeout=120)
+        self.assertIn("move wants KEY and CELL", done.stderr)
+
     def test_a_thousand_paused_sessions_are_moved_within_ten_seconds(self):
         count = int(os.environ.get("MOVED_SESSIONS", "1000"))
         connection = self.cells[3].connection()

@@ -116,7 +116,8 @@ class PeersByTls(unittest.TestCase):
             subprocess.run([*words[:2], "move", "3", to, *words[2:]], capture_output=True, timeout=PATIENCE_S, check=True)
             self.assertEqual(self.ask(2, "POST", path, {"command": "true"})[0], 200)
         without = subprocess.run(words[:-2], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-        self.assertEqual((without.returncode, without.stdout), (0, ""))
+        self.assertEqual((without.returncode, without.stdout), (1, ""))
+        self.assertEqual(without.stderr.count("\n"), 3, without.stderr)
 
     def test_one_without_tls_is_none_of_them(self):
         with socket.create_connection(("127.0.0.1", self.cells[1].port), PATIENCE_S) as sock:

@@ -72,6 +72,12 @@ class SessionOptions(unittest.TestCase):
         self.check_refusal({"engine": "abacus"}, 400, "INVALID_PARAMETER", "wasm or linux")
         self.check_refusal({"env": {"A": "x" * (1 << 20)}}, 400, "INVALID_PARAMETER", "1 MiB")
 
+    def test_what_belongs_into_sandbox(self):
+        for body in ({"limits": {"cpus": 1}}, {"packages": ["numpy"]}):
+            status, answer = self.server.json("POST", "/sessions", body, token=TOKEN)
+            self.assertEqual((status, answer["error"]), (400, "INVALID_PARAMETER"))
+            self.assertIn(f"'{next(iter(body))}' is a member of sandbox", answer["message"])
+
     def test_what_the_operator_does_not_allow(self):
         self.check_refusal({"limits": {"processes": 31}}, 403, "FORBIDDEN",
                            "'limits.processes' may be 30 here at most, not 31", "--allow-session-processes")

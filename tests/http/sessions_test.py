@@ -552,6 +552,14 @@ while True:
         self.assertIn(b"not found", self.run_client("sftp", *self.options(session), "-b", batch,
                                                     "sandbox@any", check=False).stderr)
 
+    def test_what_only_begins_like_scp_runs_once(self):
+        session = self.create(sshPublicKey=self.public_key)
+        for command in ("scp -t a; echo ran >>count", "scp -f $(echo ran >>count)", 'scp -t "`echo ran >>count`"',
+                        "scp -t a || echo ran >>count"):
+            self.ssh(session, f"rm -f count; {command}")
+            self.ssh(session, command)
+            self.assertEqual(self.ssh(session, "cat count").stdout, b"ran\nran\n", command)
+
     def test_deleting_a_session_drops_its_tunnels(self):
         session = self.create(sshPublicKey=self.public_key)
         client = subprocess.Popen(["ssh", *self.options(session), "sandbox@any",

@@ -57,11 +57,13 @@ class Envelope(WireTest):
 
     def test_a_line_that_is_too_long(self) -> None:
         block = b"x" * (1 << 20)
-        self.wire.process.stdin.write(b'{"a":"')
-        for _ in range(385):
-            self.wire.process.stdin.write(block)
-        self.wire.send_line(b'"}')
-        self.assertEqual(self.wire.read()["error"]["code"], -32700)
+        for beginning, told in ((b'{"a":"', None), (b'{"jsonrpc":"2.0","id":"mine","method":"run","params":{"command":"', "mine")):
+            self.wire.process.stdin.write(beginning)
+            for _ in range(385):
+                self.wire.process.stdin.write(block)
+            self.wire.send_line(b'"}}')
+            answer = self.wire.read()
+            self.assertEqual((answer["id"], answer["error"]["code"]), (told, -32700))
         self.assertEqual(self.wire.call("create"), {"ok": True})
 
     def test_create_refuses_what_it_cannot_do(self) -> None:
@@ -70,6 +72,10 @@ class Envelope(WireTest):
         self.assert_error(-32602, "", "create", {"fsLimitBytes": -1})
         self.assert_error(1, "ENOENT: ", "create", {"packages": ["nonesuch"]})
         self.assert_error(1, "EINVAL: ", "create", {"network": ["no rule"]})
+        self.assert_error(-32602, "there is no option 'network.denied'", "create", {"network": {"allow": ["*"], "denied": []}})
+        self.assert_error(-32602, "there is no option 'limits.memory'", "create", {"limits": {"memory": 1}})
+        self.assert_error(-32602, "there is no option 'mounts.readonly'", "create", {
+            "mounts": [{"host": "/tmp", "guest": "/data", "readonly": True}]})
         self.assertEqual(self.wire.call("create", {"timeoutMs": 30000.0, "fsLimitBytes": 1e6}), {"ok": True})
 
 
@@ -151,6 +157,23 @@ class Run(WireTest):
         self.assertEqual(answers[running]["result"]["exitCode"], 137)
         self.assertEqual(self.wire.run("echo on")["stdout"], "on\n")
         self.assertEqual(self.wire.call("cancel", {"id": 12345}), {"ok": True, "cancelled": False})
+
+    def test_cancel_ends_what_requests_run_and_nothing_else(self) -> None:
+        self.wire.call("python.execute", {"code": "x = 41"})
+        self.wire.run("sleep 1000 & echo $! > job")
+        self.wire.call("command.start", {"script": "echo $$ > command; echo up; exec sleep 1000"})
+        self.assertEqual(self.wire.read()["params"]["data"], "up\n")
+        for which in ("by its id", "all"):
+            running = self.wire.send("run", {"command": "sleep 1000 & echo $!; wait", "stream": True})
+            child = self.wire.read()["params"]["data"].strip()
+            cancel = self.wire.send("cancel", {"id": running} if which == "by its id" else {})
+            answers = {answer["id"]: answer for answer in (self.wire.read(), self.wire.read())}
+            self.assertTrue(answers[cancel]["result"]["ok"])
+            self.assertEqual(answers[running]["result"]["exitCode"], 137)
+            with self.subTest(which):
+                self.assertEqual(self.wire.call("python.execute", {"code": "x"})["result"], "41")
+                self.assertEqual(self.wire.run("kill -0 $(cat job) && kill -0 $(cat command)")["exitCode"], 0)
+                self.assertEqual(self.wire.run(f"kill -0 {child}")["exitCode"], 1)
 
 
 class Files(WireTest):
@@ -282,6 +305,17 @@ class Ending(WireTest):
 
     def test_the_end_of_input_while_a_command_runs(self) -> None:
         self.wire.send("run", {"command": "sleep 1000", "timeoutMs": 0})
+        self.assertEqual(self.wire.end(), 0)
+
+    def test_the_end_of_input_though_nobody_reads_what_it_prints(self) -> None:
+        self.wire.send("run", {"command": "yes", "stream": True, "timeoutMs": 0})
+        self.assertEqual(self.wire.read()["method"], "output")
+        self.wire.process.stdin.close()
+        self.assertEqual(self.wire.process.wait(timeout=60), 0)
+
+    def test_the_end_of_input_while_python_waits_for_the_client(self) -> None:
+        self.wire.send("python.execute", {"code": "await ask()", "callbacks": [{"name": "ask"}]})
+        self.assertEqual(self.wire.read()["method"], "callback.invoke")
         self.assertEqual(self.wire.end(), 0)
 
     def test_all_that_was_asked_before_the_end_is_answered(self) -> None:

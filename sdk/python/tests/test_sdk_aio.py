@@ -29,6 +29,11 @@ class Aio(unittest.IsolatedAsyncioTestCase):
         self.assertFalse(sbx.is_alive)
         await sbx.kill()
 
+    async def test_who_has_a_part_of_a_sandbox_has_the_sandbox(self) -> None:
+        async with aio.Sandbox() as keeper:
+            self.assertEqual((await (await aio.Sandbox.create()).commands.run("echo hi")).stdout, "hi\n")
+            self.assertEqual((await (await keeper.fork()).python.execute("1 + 1")).result, "2")
+
     async def test_many_at_once(self) -> None:
         async with aio.Sandbox() as keeper:
             async def one(i: int) -> str:

@@ -173,13 +173,33 @@ class Files(Shared):
             self.sbx.files.download("/tmp/one", Path(folder))
             self.assertEqual(Path(folder, "one").read_bytes(), b"\0\xff")
 
+    def test_what_is_downloaded_replaces_one_file_alone(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            target, link = Path(folder, "file"), Path(folder, "link")
+            mine = Path(folder, "file.part")
+            target.write_text("old")
+            target.chmod(0o640)
+            mine.write_text("mine")
+            link.symlink_to(target)
+            for local in (target, link):
+                self.sbx.files.write("/tmp/new", str(local))
+                self.sbx.files.download("/tmp/new", local)
+                self.assertEqual((target.read_text(), target.stat().st_mode & 0o777), (str(local), 0o640))
+                self.assertTrue(link.is_symlink())
+            with self.assertRaises(FileNotFoundError):
+                self.sbx.files.download("/tmp/nonesuch", target)
+            self.assertEqual(mine.read_text(), "mine")
+            self.assertEqual(len(os.listdir(folder)), 3)
+
 
 class State(Shared):
     def test_arguments_that_are_wrong(self) -> None:
         for wrong in (lambda: Sandbox(timeout_ms=[5]), lambda: Sandbox(mounts="/tmp"),
                       lambda: Sandbox(env={"A": 1}), lambda: self.sbx.commands.run("true", env={"A": 1}),
                       lambda: self.sbx.files.write("/tmp/x", 5), lambda: self.sbx.files.read(5),
-                      lambda: self.sbx.env.set("A", 1), lambda: self.sbx.restore("1")):
+                      lambda: self.sbx.env.set("A", 1), lambda: self.sbx.restore("1"),
+                      lambda: self.sbx.commands.run("cat", stdin=5), lambda: Sandbox(mounts=["/tmp:/x"]),
+                      lambda: Sandbox(env=["A=1"])):
             with self.assertRaises(TypeError):
                 wrong()
         self.assertEqual(self.sbx.commands.run("echo on").stdout, "on\n")
@@ -268,6 +288,23 @@ class Processes(unittest.TestCase):
             forgotten = Sandbox()
             name = forgotten.id
             del forgotten
+            gc.collect()
+            self._wait_for_end(keeper, name)
+
+    def test_who_has_a_part_of_a_sandbox_has_the_sandbox(self) -> None:
+        with Sandbox() as keeper:
+            self.assertEqual(Sandbox().commands.run("echo hi").stdout, "hi\n")
+            self.assertEqual(keeper.fork().commands.run("echo hi").stdout, "hi\n")
+            python, files, command = Sandbox().python, Sandbox().files, Sandbox().commands.start("cat")
+            gc.collect()
+            self.assertEqual(python.execute("1 + 1").result, "2")
+            files.write("file", "text")
+            self.assertEqual(files.read("file"), b"text")
+            command.write("line")
+            command.close_stdin()
+            self.assertEqual(command.wait(60).stdout, "line")
+            name = files._link.sandbox_id
+            del files
             gc.collect()
             self._wait_for_end(keeper, name)
 

@@ -82,6 +82,11 @@ function collector({ onStdout, onStderr }: Streaming) {
   return { text, output: wanted ? output : undefined, wanted }
 }
 
+/** Of a command that is no more, which may be told after this answer. */
+function hasEnded(error: unknown): boolean {
+  return error instanceof ClocheError && error.code === 'ESRCH'
+}
+
 /** A command on its way: iterate over what it prints, write to it, wait for its end. */
 export class Command implements AsyncIterable<{ stream: 'stdout' | 'stderr'; data: string }> {
   readonly #link: Link
@@ -142,7 +147,7 @@ export class Command implements AsyncIterable<{ stream: 'stdout' | 'stderr'; dat
     }
   }
 
-  /** Gives bytes to its standard input; waits where it reads slowly. */
+  /** Gives bytes to its standard input; waits where it reads slowly. `EPIPE`: it reads no more. */
   write(data: string | Uint8Array): Promise<void> {
     const bytes = typeof data === 'string' ? toBytes(data) : data.slice()
     return this.#afterInput(async () => {
@@ -150,9 +155,9 @@ export class Command implements AsyncIterable<{ stream: 'stdout' | 'stderr'; dat
     })
   }
 
-  /** Ends its standard input, after what was written. */
+  /** Ends its standard input, after what was written. Nothing for one that has ended. */
   end(): Promise<void> {
-    return this.#afterInput(async () => void await call(this.#link, 'command.end', { command: this.#number }))
+    return this.#afterInput(() => this.#tell('command.end'))
   }
 
   async #give(piece: Uint8Array): Promise<void> {
@@ -162,6 +167,7 @@ export class Command implements AsyncIterable<{ stream: 'stdout' | 'stderr'; dat
         await call(this.#link, 'command.write', { command: this.#number, data })
         return
       } catch (error) {
+        if (hasEnded(error)) throw new ClocheError('EPIPE: the command has ended', 'EPIPE')
         if (!(error instanceof ClocheError) || error.code !== 'EAGAIN') throw error
       }
       await new Promise((resolve) => setTimeout(resolve, againMs))
@@ -175,9 +181,17 @@ export class Command implements AsyncIterable<{ stream: 'stdout' | 'stderr'; dat
     return done
   }
 
-  /** Sends it a signal; 9 without one. */
-  async kill(signal = 9): Promise<void> {
-    await call(this.#link, 'command.kill', { command: this.#number, signal })
+  /** Sends it a signal; 9 without one. Nothing for one that has ended. */
+  kill(signal = 9): Promise<void> {
+    return this.#tell('command.kill', { signal })
+  }
+
+  async #tell(method: string, params: Record<string, unknown> = {}): Promise<void> {
+    try {
+      await call(this.#link, method, { command: this.#number, ...params })
+    } catch (error) {
+      if (!hasEnded(error)) throw error
+    }
   }
 
   /** Waits for its end. */
@@ -445,17 +459,34 @@ export class Terminal {
   constructor(link: Link, number: number, onData: (data: Uint8Array) => void) {
     this.#link = link
     this.number = number
-    link.rpc.onTerminal(number, onData)
     link.rpc.hold(true)
     this.#done = new Promise((resolve, reject) => {
-      const stop = link.rpc.on('terminal.exit', (params) => {
-        if (params['terminal'] !== number) return
-        stop()
+      const stops: (() => void)[] = []
+      const finish = () => {
+        for (const stop of stops) stop()
         link.rpc.onTerminal(number, undefined)
         link.rpc.hold(false)
-        resolve({ exitCode: params['exitCode'] as number, signal: params['signal'] as number })
+      }
+      link.rpc.onTerminal(number, (data) => {
+        try {
+          onData(data)
+        } catch (error) {
+          finish()
+          reject(error)
+          this.close().catch(ignore)
+        }
       })
-      link.rpc.onLost(reject)
+      stops.push(
+        link.rpc.on('terminal.exit', (params) => {
+          if (params['terminal'] !== number) return
+          finish()
+          resolve({ exitCode: params['exitCode'] as number, signal: params['signal'] as number })
+        }),
+        link.rpc.onLost((error) => {
+          finish()
+          reject(error)
+        }),
+      )
     })
     this.#done.catch(ignore)
   }
@@ -470,7 +501,7 @@ export class Terminal {
   async close(): Promise<void> {
     await call(this.#link, 'terminal.close', { terminal: this.number })
   }
-  /** Waits for the end of its program. */
+  /** Waits for the end of its program. What `onData` throws hangs up, and is thrown here. */
   wait(): Promise<{ exitCode: number; signal: number }> {
     return this.#done
   }
@@ -556,7 +587,8 @@ export class SandboxBase {
   async load(state: Uint8Array): Promise<void> {
     await call(this.#link, 'persistence.import', { data: toBase64(state) })
   }
-  /** Ends what runs, and takes back what waits. */
+  /** Ends the calls that are in progress, with all that they have started, and takes back those that wait. A live
+   * Python, background jobs and started commands go on. */
   async cancel(): Promise<void> {
     await call(this.#link, 'cancel')
   }

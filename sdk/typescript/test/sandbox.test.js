@@ -73,6 +73,9 @@ for (const [kind, options] of Object.entries(kinds)) {
       const endless = await sbx.commands.start('sleep 1000')
       await endless.kill()
       assert.equal((await endless.wait()).status, 'killed')
+      await assert.rejects(endless.write('x'), (error) => error instanceof ClocheError && error.code === 'EPIPE')
+      await endless.end()
+      await endless.kill()
       const slow = await sbx.commands.start('sleep 0.2; wc -c')
       const data = new Uint8Array(20_000_000)
       await Promise.all([slow.write(data), slow.write('x'), slow.end()])
@@ -246,6 +249,15 @@ test('a terminal of a server', async () => {
   const again = await Sandbox.create({ url: server.url, token, sessionId: sbx.sessionId })
   assert.equal((await again.commands.run('echo there')).stdout, 'there\n')
   await again.kill()
+  await sbx.kill()
+})
+
+test('a terminal whose handler throws hangs up', async () => {
+  const sbx = await Sandbox.create({ url: server.url, token })
+  const terminal = await sbx.terminal({ onData: () => { throw new RangeError('full') } })
+  terminal.write('\r')
+  await assert.rejects(terminal.wait(), RangeError)
+  assert.equal((await sbx.commands.run('echo on')).stdout, 'on\n')
   await sbx.kill()
 })
 

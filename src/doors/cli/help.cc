@@ -14,11 +14,13 @@ constexpr const char* general_page =
   cloche rpc                      serve a program: JSON-RPC 2.0 on standard input and output
   cloche mcp [OPTIONS]            serve an agent: Model Context Protocol on standard input and output
   cloche serve [OPTIONS]          sessions for agents over HTTP and SSH; see cloche serve --help
+  cloche sbs run                  the same with the steps of session-based-sandbox at the root
   cloche cells ...                several servers and the keys that they have; see cloche cells --help
   cloche route --haproxy ...      what leads requests to several servers; see cloche route --help
-  cloche sbs run                  the same with the steps of session-based-sandbox at the root
   cloche skill [DOOR]             a page from which an agent learns to use it
   cloche image build -o FILE      an image of a Python that has imported and set up things already
+  cloche image pull, import, make, commit, list, remove
+                                  images of systems, for --engine linux
   cloche prepare                  compile all programs of the sandbox now, once; with --ship FOLDER
                                   for other machines too, into FOLDER (to lie beside the system's)
   cloche doctor [--json]          what this machine can do for sandboxes, and what to change
@@ -214,7 +216,7 @@ std::optional<std::string> help_page(const std::string& topic) {
   if (topic == "prepare") return prepare_page;
   if (topic == "licenses") return licenses_page;
   if (topic == "doctor") return doctor_page;
-  if (topic.empty() || topic == "help") return general_page;
+  if (topic.empty() || topic == "help" || topic == "version") return general_page;
   return std::nullopt;
 }
 

@@ -3,8 +3,6 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -12,18 +10,12 @@
 #include "base/write_fully.h"
 #include "cloche/python_session.h"
 #include "doors/cli/commands.h"
+#include "doors/cli/script_file.h"
 #include "doors/cli/support.h"
 #include "python/image_file.h"
 
 namespace cloche::cli {
 namespace {
-
-std::string text_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw request_error("--exec: cannot read '" + path + "'", Errno::noent);
-  return text;
-}
 
 // Runs a script of the set-up; the exit status, 0 when it did its work.
 int run_setup(PythonSession& session, const std::string& path, const std::string& text) {
@@ -49,7 +41,7 @@ int image_build_command(const Options& options) {
   std::vector<std::pair<std::string, std::string>> scripts;
   scripts.reserve(options.setup_scripts.size());
   for (const std::string& path : options.setup_scripts)
-    scripts.emplace_back(path, text_of_file(path));
+    scripts.emplace_back(path, read_script(path));
   Engine engine(engine_options());
   PythonSession session(engine, sandbox_options(options));
   for (const auto& [path, text] : scripts) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/host_error.h"
+#include "doors/cli/support.h"
 #include "sandbox/host_needs.h"
 
 namespace cloche::cli {
@@ -19,7 +20,7 @@ void enter_jail(const Options& options, EngineOptions& engine, Connections conne
   for (const CopyOut& copy : options.copies) {
     // A device takes the bytes itself; a file is replaced by another, made beside it.
     rules.writable.emplace_back(copy.host_path);
-    rules.writable.push_back(std::filesystem::absolute(copy.host_path).parent_path());
+    rules.writable.push_back(std::filesystem::absolute(target_of(copy.host_path)).parent_path());
   }
   (void)cloche::enter_jail(rules);
 }

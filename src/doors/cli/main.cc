@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "cloche/version.h"
@@ -26,6 +28,7 @@
 namespace {
 
 constexpr int failure = 2;
+constexpr int reader_gone = 141;  // as a command that SIGPIPE ends
 
 // The server has options of its own; by the names of `sbs` the program is that.
 std::optional<int> run_server(int argc, char** argv) {
@@ -57,6 +60,8 @@ void hold_standard_descriptors() {
 int run(int argc, char** argv) {
   using namespace cloche::cli;
   if (const std::optional<int> status = run_server(argc, argv)) return *status;
+  if (argc == 3 && std::string_view(argv[1]) == "help" && std::string_view(argv[2]) == "skill")
+    return skill_command({});
   if (argc > 1 && std::string_view(argv[1]) == "skill")
     return skill_command({argv + 2, argv + argc});
   const Options options = parse(argc, argv);
@@ -104,7 +109,11 @@ int main(int argc, char** argv) {
     const int status = run(argc, argv);
     // What was printed is out, or that is an error.
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+    if (errno == EPIPE) return reader_gone;
     cloche::cli::complain("cannot write to standard output");
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::broken_pipe) return reader_gone;
+    cloche::cli::complain(error.what());
   } catch (const std::exception& error) {
     cloche::cli::complain(error.what());
   }

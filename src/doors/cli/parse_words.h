@@ -17,6 +17,14 @@ inline void parse_words(CLI::App& app, std::vector<std::string> words, const std
   std::ranges::reverse(words);  // as CLI11 wants a vector
   try {
     app.parse(words);
+  } catch (const CLI::ExtrasError&) {
+    throw request_error("'" + app.remaining().front() + "' is nothing that " + command +
+                        " takes; see cloche " + command + " --help");
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();
+    const std::string what =
+        text.ends_with(" missing") ? text.substr(0, text.find(':')) + " wants a value" : text;
+    throw request_error(what + "; see cloche " + command + " --help");
   } catch (const CLI::ParseError& error) {
     throw request_error(std::string(error.what()) + "; see cloche " + command + " --help");
   }

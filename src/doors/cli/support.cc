@@ -8,9 +8,11 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 
 #include "base/process_jail.h"
+#include "base/random.h"
 #include "base/unique_fd.h"
 #include "base/write_fully.h"
 #include "doors/cli/jail.h"
@@ -18,21 +20,28 @@
 namespace cloche::cli {
 namespace {
 
+constexpr mode_t permission_bits = 0777;
+
 // A device or a pipe takes the bytes itself: it must not be replaced by a file.
 bool takes_bytes(const std::string& path) {
   struct stat there{};
   return ::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
 }
 
-// Complete or not at all.
-bool write_file(const std::string& path, std::string_view content) {
-  if (takes_bytes(path)) {
-    const UniqueFd device(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+// Complete or not at all. What is there keeps its mode, and a link that leads to it stays.
+bool write_file(const std::string& given, std::string_view content) {
+  if (takes_bytes(given)) {
+    const UniqueFd device(::open(given.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
     return device && write_fully(device.get(), content);
   }
-  const std::string part = path + ".part";
-  const UniqueFd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (file && write_fully(file.get(), content) && ::rename(part.c_str(), path.c_str()) == 0)
+  const std::string path = target_of(given);
+  struct stat old{};
+  const bool is_there = ::stat(path.c_str(), &old) == 0;
+  const std::string part = fmt::format("{}.{}.part", path, random_hex(4));
+  const UniqueFd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                             is_there ? 0600 : 0666));
+  if (file && (!is_there || ::fchmod(file.get(), old.st_mode & permission_bits) == 0) &&
+      write_fully(file.get(), content) && ::rename(part.c_str(), path.c_str()) == 0)
     return true;
   const int error = errno;
   if (file) ::unlink(part.c_str());
@@ -93,6 +102,12 @@ std::unique_ptr<Engine> jailed_engine(const Options& options) {
   auto engine = std::make_unique<Engine>(engine_of);
   hide_memory();
   return engine;
+}
+
+std::string target_of(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
+  return error || target.empty() ? path : target.string();
 }
 
 bool copy_out_all(Sandbox& sandbox, const Options& options) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "cloche/engine.h"
@@ -29,6 +30,9 @@ std::unique_ptr<Engine> jailed_engine(const Options& options);
 // What a command writes, to this process's own streams. Where nobody reads it any more, or it
 // cannot be written, this process ends.
 void pass_on(Stream stream, std::string_view data);
+
+// Where the file of that name is, whatever links lead to it.
+std::string target_of(const std::string& path);
 
 // The files to copy out of the sandbox; false, and a sentence on standard error, when
 // one of them cannot be.

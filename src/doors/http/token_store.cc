@@ -72,6 +72,7 @@ void TokenStore::read_file(const std::string& file, Entries& entries) {
     }
     entries.push_back({digest, name});
   }
+  if (stream.bad()) throw HostError("cannot read the tokens in " + file);
   if (entries.empty()) throw HostError(file + " has no token: a line is NAME SHA256-IN-HEX");
 }
 

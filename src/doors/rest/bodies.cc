@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/rest/bodies.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 
 #include "base/json.h"
 #include "doors/rest/replies.h"
 #include "doors/ssh/public_key.h"
+#include "sandbox/options/option_json.h"
 
 namespace cloche::rest {
 namespace {
@@ -125,6 +128,12 @@ Checked<CreateBody> read_create(std::string_view body) {
       return invalid("sandbox must be an object: docs/options.md has its members");
     create.wish = Json(*wish);
     request.wish = write_json(*create.wish);
+  }
+  const Json misplaced = sandbox::option_members(Json(json));
+  for (const auto& [name, value] : misplaced.items()) {
+    if (name == "image" || value.is_null()) continue;
+    return invalid(
+        fmt::format(R"('{0}' is a member of sandbox: {{"sandbox": {{"{0}": ...}}}})", name));
   }
   return create;
 }

@@ -23,7 +23,7 @@ void need_folder(const std::filesystem::path& folder) {
 
 std::unique_ptr<Sandbox> create_sandbox(Connection& connection, const Params& params) {
   SandboxOptions options;
-  sandbox::read_options(params.all(), options, sandbox::OtherMembers::left_alone);
+  sandbox::read_options(params.all(), options, sandbox::OtherMembers::refused_within);
   for (const Mount& mount : options.mounts) sandbox::need_mountable(mount.host_path, "mounts");
   if (!options.program_folder.empty()) need_folder(options.program_folder);
   if (params.flag("progress")) connection.want_progress();

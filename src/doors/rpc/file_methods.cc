@@ -149,13 +149,14 @@ Reply symlink(Call& call) {
 
 Reply tar_out(Call& call) {
   const std::string path = call.params.word("path");
-  return {{"data", to_base64(must(pack(*call.sandbox(), path, payload_limit_bytes)))}};
+  return {{"data", to_base64(must(pack(*call.sandbox(), path, payload_limit_bytes,
+                                       call.queue->stop_token())))}};
 }
 
 Reply tar_in(Call& call) {
   const std::string path = call.params.word("path");
   std::string tar = call.params.bytes("data");
-  must(unpack(*call.sandbox(), path, std::move(tar)));
+  must(unpack(*call.sandbox(), path, std::move(tar), call.queue->stop_token()));
   return ok();
 }
 

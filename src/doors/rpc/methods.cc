@@ -62,9 +62,11 @@ constexpr std::array table{
            "ok; `EAGAIN` where more than 1 MiB would not be taken yet, `ECANCELED` where the call "
            "has ended, what a write before has failed with (`EPIPE`, `ENOSPC`, ...)",
            Order::overtakes, Needs::nothing},
-    Method{"cancel", commands::cancel, "[`id` of a request; absent: all of the sandbox]",
-           "`{ok, [cancelled]}`; a command that runs ends with 137, Python code gets an exception "
-           "and keeps its names, a request that waits is answered with `ECANCELED`",
+    Method{"cancel", commands::cancel, "[`id` of a request; absent: all requests for the sandbox]",
+           "`{ok, [cancelled]}`; a command that runs ends with 137 and with all that it has "
+           "started, as at its time limit, Python code gets an exception and keeps its names, a "
+           "request that waits is answered with `ECANCELED`. What requests before have left goes "
+           "on: a live Python, background jobs, commands of `command.start`",
            Order::overtakes},
     Method{"command.end", commands::end_input, "`command`", "ok; its input ends", Order::overtakes},
     Method{"command.kill", commands::kill, "`command`, [`signal` 9]", "ok", Order::overtakes},
@@ -91,7 +93,8 @@ constexpr std::array table{
     Method{"history.list", commands::history, "",
            "`{entries: [{index, command, exitCode, timestamp, executionTimeMs}]}`, of the last "
            "1000 commands, of 16 MiB"},
-    Method{"packages.install", sandboxes::install_packages, "`packages`: names", "ok"},
+    Method{"packages.install", sandboxes::install_packages, "`packages`: names", "ok",
+           Order::queued, Needs::sandbox, Runs::processes},
     Method{"packages.list", sandboxes::list_packages, "", "`{installed, available}`"},
     Method{"persistence.export", sandboxes::export_state, "[`path`: a file of the host]",
            "`{data}`, or `{ok, size}`: files of the user with all that a file can be, environment, "

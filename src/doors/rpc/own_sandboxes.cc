@@ -27,7 +27,7 @@ class OwnSubject final : public Subject {
   void cancel(Runs runs) override {
     const LiveSandbox live = this->live();
     if (!live) return;
-    if (runs == Runs::commands) live.sandbox->cancel();
+    if (runs == Runs::processes) live.sandbox->cancel();
     if (runs == Runs::python && live.python) live.python->cancel();
   }
   std::timed_mutex& python_turn() override { return python_turn_; }

@@ -44,6 +44,12 @@ std::optional<std::string> host_path(Call& call, const char* name) {
   return path;
 }
 
+RunOptions until_cancelled(const Call& call) {
+  RunOptions options;
+  options.stop = call.queue->stop_token();
+  return options;
+}
+
 const LiveSandbox& snapshot(Call& call) {
   const std::string id = call.params.text("id");
   const auto found = call.queue->snapshots().find(id);
@@ -165,17 +171,18 @@ Reply get_environment(Call& call) {
   const std::shared_ptr<Sandbox> sandbox = call.sandbox();
   std::optional<std::string> value = sandbox->environment(name);
   if (is_identifier(name)) {
-    const auto told =
-        sandbox::ask_shell(*sandbox, fmt::format("if [[ -v {0} && ${{{0}@a}} == *x* ]]; then "
-                                                 "builtin printf x%s \"${0}\"; fi",
-                                                 name));
+    const auto told = sandbox::ask_shell(*sandbox,
+                                         fmt::format("if [[ -v {0} && ${{{0}@a}} == *x* ]]; then "
+                                                     "builtin printf x%s \"${0}\"; fi",
+                                                     name),
+                                         until_cancelled(call));
     if (told) value = told->empty() ? std::nullopt : std::optional(told->substr(1));
   }
   return {{"value", value ? Reply(*value) : Reply(nullptr)}};
 }
 
 Reply list_environment(Call& call) {
-  return {{"env", sandbox::shell_environment(*call.sandbox())}};
+  return {{"env", sandbox::shell_environment(*call.sandbox(), until_cancelled(call))}};
 }
 
 Reply install_packages(Call& call) {

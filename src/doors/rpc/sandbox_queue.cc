@@ -6,7 +6,7 @@
 namespace cloche::rpc {
 namespace {
 
-// A request that was begun but has no process yet is not reached by Sandbox::cancel, so it is told
+// A request that was begun but has no process yet is not reached by Subject::cancel, so it is told
 // again until it ends.
 constexpr std::chrono::milliseconds cancel_again{5};
 
@@ -81,9 +81,12 @@ void SandboxQueue::stop_running(std::uint64_t serial) {
   pool_.post([self = shared_from_this(), serial, runs = runs_] {
     const MutexLock lock(self->mutex_);
     while (self->running_ && self->serial_ == serial) {
+      // A sandbox that ends needs none of its processes any more.
+      const Runs stopped = self->closed_ && runs == Runs::commands ? Runs::processes : runs;
       // Under the lock, so that the next request has not begun.
-      if (self->subject_ && (runs != Runs::python || self->has_python_turn_))
-        self->subject_->cancel(runs);
+      if (self->subject_ && stopped != Runs::commands &&
+          (stopped != Runs::python || self->has_python_turn_))
+        self->subject_->cancel(stopped);
       self->changed_.wait_for(self->mutex_, cancel_again, [&]() REQUIRES(self->mutex_) {
         return !self->running_ || self->serial_ != serial;
       });

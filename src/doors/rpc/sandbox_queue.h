@@ -50,10 +50,12 @@ class SandboxQueue : public std::enable_shared_from_this<SandboxQueue> {
 
   // False when too many wait already, or the queue is closed.
   bool post(Job job);
-  // Takes a waiting request out, or stops the one that is served. False when there is none such.
+  // Takes a waiting request out, or stops the one that is served, with what it runs. False when
+  // there is none such.
   bool cancel(const std::string& id);
   void cancel_all();
-  // Cancels all, takes no more, and lets the sandbox go when the last request is answered.
+  // Cancels all, with every process where nobody else has the sandbox, takes no more, and lets the
+  // sandbox go when the last request is answered.
   void close();
   // Waits until nothing is served or waits; false when that takes until `deadline`.
   bool wait_idle(std::chrono::steady_clock::time_point deadline);

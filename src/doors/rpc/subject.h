@@ -20,9 +20,12 @@ struct Method;
 
 using sandbox::LiveSandbox;
 
-// What cancelling stops: the command of a request, or the code that it has Python run (which keeps
-// its names then).
-enum class Runs : std::uint8_t { commands, python };
+// What a request runs, and so what cancelling it does besides asking its stop token.
+enum class Runs : std::uint8_t {
+  commands,   // nothing: they end by the token
+  python,     // the code that it has Python run is stopped; names are kept
+  processes,  // they have no token: all processes end, where nobody else has the sandbox
+};
 
 // Thread-safe.
 class Subject {
@@ -33,7 +36,7 @@ class Subject {
   virtual LiveSandbox live() = 0;
   // From now on it is this one; what runs in the one before ends. Throws RpcError.
   virtual void replace(LiveSandbox live) = 0;
-  // Stops what a request runs, besides the RunOptions::stop of its own.
+  // Stops what a request runs, besides by the stop token of its own.
   virtual void cancel(Runs runs) = 0;
   // Held while Python code is executed.
   virtual std::timed_mutex& python_turn() = 0;

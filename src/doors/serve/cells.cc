@@ -39,7 +39,8 @@ have it in their ids, to another cell: before one ends for good, or for one that
   --peer-ca FILE|system     cells speak TLS: who vouches for them, as of cloche serve
   --patience SECONDS        what runs in the key's sessions has that long to end (3)
 
-Requests for the key's sessions wait while it is moved. Exit status: 0, or 1 where a cell refuses, and then says why.
+Requests for the key's sessions wait while it is moved. Exit status: 0, or 1 where a cell refuses or a place of
+--peers is not heard, and then says why.
 )page";
 
 struct CellsWanted {
@@ -70,8 +71,11 @@ CellsWanted parse_cells(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& name = words[i];
     if (name == "list") continue;
+    if (name != "move" && !name.starts_with('-'))
+      throw request_error("cells knows list and move, not '" + name + "'");
     const std::size_t values = name == "move" ? 2 : 1;
-    if (i + values >= words.size()) throw request_error(name + " wants a value");
+    if (i + values >= words.size())
+      throw request_error(name + (name == "move" ? " wants KEY and CELL" : " wants a value"));
     const std::string& value = words[i + 1];
     if (name == "move") {
       wanted.move = {need_key(value), need_key(words[i + 2])};
@@ -105,20 +109,33 @@ cluster::Question question(const CellsWanted& wanted, const cluster::Address& to
                           method, target, to.name, cluster::hop_field, wanted.token)};
 }
 
-std::vector<cluster::Peer> ask_cells(const CellsWanted& wanted, const cluster::PeerWire& wire) {
+struct Cells {
+  std::vector<cluster::Peer> heard;  // by key
+  std::vector<std::string> unheard;  // a sentence each
+};
+
+Cells ask_cells(const CellsWanted& wanted, const cluster::PeerWire& wire) {
   std::vector<cluster::Question> questions;
   for (const cluster::Address& address : wanted.peers->addresses())
     questions.push_back(question(wanted, address, "GET", "/cell"));
   const auto answers = cluster::ask_all(
       wire, questions, std::chrono::steady_clock::now() + cells_patience, cell_answer_max_bytes);
-  std::vector<cluster::Peer> cells;
+  Cells cells;
+  for (const std::string& place : wanted.peers->unknown())
+    cells.unheard.push_back(place + " has no address");
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const auto report = answers[i] && answers[i]->status == 200
                             ? cluster::report_of_json(answers[i]->body)
                             : std::nullopt;
-    if (report) cells.push_back({questions[i].address, *report, true});
+    if (report) {
+      cells.heard.push_back({questions[i].address, *report, true});
+    } else {
+      cells.unheard.push_back(
+          questions[i].address.name +
+          (answers[i] ? " is no cell, or knows another secret" : " does not answer"));
+    }
   }
-  std::ranges::sort(cells, {}, [](const cluster::Peer& cell) { return cell.report.key; });
+  std::ranges::sort(cells.heard, {}, [](const cluster::Peer& cell) { return cell.report.key; });
   return cells;
 }
 
@@ -142,7 +159,7 @@ void ask_for_key(const CellsWanted& wanted, const cluster::PeerWire& wire,
 
 void move_key(const CellsWanted& wanted, cluster::CellKey key, cluster::CellKey to) {
   const cluster::PeerWire wire(wanted.authorities);
-  const std::vector<cluster::Peer> cells = ask_cells(wanted, wire);
+  const std::vector<cluster::Peer> cells = ask_cells(wanted, wire).heard;
   const auto target =
       std::ranges::find(cells, to, [](const auto& cell) { return cell.report.key; });
   if (target == cells.end())
@@ -168,14 +185,23 @@ void move_key(const CellsWanted& wanted, cluster::CellKey key, cluster::CellKey 
   fmt::print("key {} is with cell {}\n", key, to);
 }
 
-void list_cells(const CellsWanted& wanted) {
+// Whether each of them is heard.
+bool list_cells(const CellsWanted& wanted) {
   const cluster::PeerWire wire(wanted.authorities);
-  for (const cluster::Peer& cell : ask_cells(wanted, wire)) {
+  const Cells cells = ask_cells(wanted, wire);
+  for (const cluster::Peer& cell : cells.heard) {
     const cluster::CellReport& report = cell.report;
+    const std::string keys =
+        report.keys.empty() ? "none" : fmt::format("{}", fmt::join(report.keys, ","));
     fmt::print("cell {} {} {}, keys {}, sessions {}, headroom {:.2f}, version {}\n", report.key,
-               cell.address.name, report.ready ? "ready" : "not ready", fmt::join(report.keys, ","),
-               report.sessions, report.headroom, report.version);
+               cell.address.name, report.ready ? "ready" : "not ready", keys, report.sessions,
+               report.headroom, report.version);
   }
+  for (const std::string& sentence : cells.unheard)
+    fmt::print(stderr, "cloche cells: {}\n", sentence);
+  if (cells.heard.empty() && cells.unheard.empty())
+    fmt::print(stderr, "cloche cells: --peers names no place\n");
+  return !cells.heard.empty() && cells.unheard.empty();
 }
 
 }  // namespace
@@ -190,8 +216,8 @@ int cells_command(const std::vector<std::string>& words) {
     const CellsWanted wanted = parse_cells(words);
     if (wanted.move) {
       move_key(wanted, wanted.move->first, wanted.move->second);
-    } else {
-      list_cells(wanted);
+    } else if (!list_cells(wanted)) {
+      return cells_failed_status;
     }
     return 0;
   } catch (const Error& error) {

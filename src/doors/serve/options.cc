@@ -5,6 +5,7 @@
 #include <charconv>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -150,7 +151,13 @@ std::optional<Number> number_of(std::string_view text) {
 template <typename Number>
 Number need_number(const std::string& name, const std::string& text) {
   const auto value = number_of<Number>(text);
-  if (!value) throw request_error(name + " wants a number, not '" + text + "'");
+  if (!value) {
+    const std::string range =
+        sizeof(Number) > sizeof(std::uint16_t)
+            ? std::string()
+            : " from 0 to " + std::to_string(std::numeric_limits<Number>::max());
+    throw request_error(name + " wants a number" + range + ", not '" + text + "'");
+  }
   return *value;
 }
 

@@ -89,7 +89,8 @@ TEST(ServeOptions, AValueFollowsOrStandsBehindAnEqualsSign) {
 
 TEST(ServeOptions, NumbersAreWholeAndInRange) {
   for (const std::string port : {"", "x", "-1", "65536", "80x", " 80", "1e3"})
-    EXPECT_EQ(refusal({"--port", port}), "--port wants a number, not '" + port + "'");
+    EXPECT_EQ(refusal({"--port", port}),
+              "--port wants a number from 0 to 65535, not '" + port + "'");
   EXPECT_EQ(refusal({"--max-connections", "3"}), "--max-connections wants 4 at least");
   EXPECT_EQ(refusal({"--cell-key", "0"}), "--cell-key wants 1 to 65535");
   EXPECT_THAT(refusal({"--unsent-limit", "0"}), HasSubstr("512M or 2G"));

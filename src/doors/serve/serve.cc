@@ -512,9 +512,10 @@ SBS_STEP_TIMEOUT_SEC is the time limit of a step in seconds (30). API for a pers
     return 0;
   }
   fmt::print(stderr, "{}{}: error: {}\n", usage, name,
-             words.empty() ? "the following arguments are required: command"
-                           : "argument command: invalid choice: '" + words[0] +
-                                 "' (choose from 'run', 'skill')");
+             words.empty()         ? "the following arguments are required: command"
+             : words[0] == "skill" ? "skill takes no arguments"
+                                   : "argument command: invalid choice: '" + words[0] +
+                                         "' (choose from 'run', 'skill')");
   return usage_status;
 }
 

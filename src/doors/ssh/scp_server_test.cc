@@ -55,5 +55,18 @@ TEST(ScpWords, WithoutARoleOrAPathTheyAskForNothing) {
   EXPECT_FALSE(parse_scp({"--", "-t", "a"})) << "-t is a path there";
 }
 
+TEST(ScpWords, OneCommandIsWhatAShellFindsNoOtherIn) {
+  for (const char* one :
+       {"scp -t a", "scp -f 'a b' c", "scp -t \"a b\"", "scp -t a\\;b", "scp -f ~/*.txt [a-c]?",
+        "scp -t 'a;b'", "scp -t \"a;b|c\"", "scp -f '$(x)'", "scp -t $HOME/a", "scp -f \"it's\""})
+    EXPECT_TRUE(is_one_command(one)) << one;
+  for (const char* more :
+       {"scp -t a; x", "scp -t a && x", "scp -t a & x", "scp -t a | x", "scp -t a >x", "scp -f <x",
+        "scp -f <(x)", "(scp -t a)", "scp -t $(x)", "scp -t \"$(x)\"", "scp -t `x`",
+        "scp -t \"`x`\"", "scp -t ${a:=x}", "scp -t a\nx", "scp -t $'a'", "scp -t 'a", "scp -t \"a",
+        "scp -t 'a' 'b"})
+    EXPECT_FALSE(is_one_command(more)) << more;
+}
+
 }  // namespace
 }  // namespace cloche::ssh

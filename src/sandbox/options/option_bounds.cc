@@ -193,7 +193,9 @@ SandboxOptions options_within(const SandboxOptions& usual, std::span<const Grant
                               const Json& wish, Beyond beyond) {
   SandboxOptions options = usual;
   read_options(wish, options,
-               beyond == Beyond::refused ? OtherMembers::refused : OtherMembers::left_alone);
+               beyond == Beyond::refused       ? OtherMembers::refused
+               : beyond == Beyond::amounts_cut ? OtherMembers::refused_within
+                                               : OtherMembers::left_alone);
   for (const SandboxOption& option : sandbox_options())
     std::visit(Bound{options, usual, grants, option, beyond}, option.kind);
   // A sandbox without a rule that allows reads none of these.

@@ -190,6 +190,10 @@ TEST_F(OptionBounds, FaultsAreSaidByName) {
   EXPECT_THAT(fault(R"({"limits":{"memory":1}})"),
               HasSubstr("there is no option 'limits.memory': there is memoryBytes, cpus"));
   EXPECT_THAT(fault(R"({"network":{"rules":[]}})"), HasSubstr("'network.rules'"));
+  EXPECT_THAT(fault(R"({"mounts":[{"host":"/a","guest":"/b","readonly":true}]})"),
+              HasSubstr("there is no option 'mounts.readonly': there is host, guest, readOnly"));
+  EXPECT_THAT(fault(R"({"network":{"secrets":{"A":{"value":"v","hosts":[],"host":"h"}}}})"),
+              HasSubstr("'network.secrets.host'"));
   EXPECT_THAT(fault(R"({"limits":{"memoryBytes":"1X"}})"),
               HasSubstr("'limits.memoryBytes' must be a number of bytes, or a text such as"));
   EXPECT_THAT(fault(R"({"limits":{"memoryBytes":0}})"), HasSubstr("that is 1 or more"));
@@ -204,6 +208,14 @@ TEST_F(OptionBounds, FaultsAreSaidByName) {
   EXPECT_THAT(fault(R"({"packages":"numpy"})"), HasSubstr("'packages' must be an array"));
   EXPECT_THAT(fault(R"({"mounts":[{"guest":"/x"}]})"), HasSubstr("'mounts.host' is missing"));
   EXPECT_THAT(fault(R"({"network":{"secrets":{"A":"v"}}})"), HasSubstr("{value, hosts}"));
+}
+
+TEST_F(OptionBounds, WhatIsCutMayHaveOtherMembers) {
+  constexpr std::string_view at_top = R"({"other":1})", within_one = R"({"network":{"other":1}})";
+  (void)within(at_top, Beyond::amounts_cut);
+  (void)within(at_top, Beyond::cut);
+  (void)within(within_one, Beyond::cut);
+  EXPECT_THROW((void)within(within_one, Beyond::amounts_cut), WrongMember);
 }
 
 TEST(OptionMembers, AreThoseThatAreOptions) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,19 @@ std::string_view place_of(std::string_view name) {
 
 std::string_view leaf_of(std::string_view name) { return name.substr(place_of(name).size()); }
 
-Mount mount_of(const Json& given) {
+void refuse_others(const Json& given, std::string_view place,
+                   std::span<const std::string_view> names) {
+  for (const auto& [name, value] : given.items()) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    throw WrongMember(fmt::format("there is no option '{}{}': there is {}", place,
+                                  std::string_view(name).substr(0, 100), fmt::join(names, ", ")));
+  }
+}
+
+Mount mount_of(const Json& given, OtherMembers others) {
+  static constexpr std::array<std::string_view, 3> names{"host", "guest", "readOnly"};
   const JsonMembers members(given, "mounts.");
+  if (others != OtherMembers::left_alone) refuse_others(given, "mounts.", names);
   return {members.word("host"), members.word("guest"),
           members.flag("readOnly") ? Mount::Access::read_only : Mount::Access::read_write};
 }
@@ -37,6 +49,7 @@ struct Reader {
   SandboxOptions& options;
   const JsonMembers& members;
   const char* name;
+  OtherMembers others;
 
   void operator()(const Bytes& kind) const {
     const std::uint64_t least = kind.zero == Zero::refused ? 1 : 0;
@@ -88,17 +101,21 @@ struct Reader {
     if (const auto text = members.optional_text(name)) kind.member(options) = *text;
   }
   void operator()(const Mounts&) const {
-    for (const Json& mount : members.objects(name)) options.mounts.push_back(mount_of(mount));
+    for (const Json& mount : members.objects(name))
+      options.mounts.push_back(mount_of(mount, others));
   }
   void operator()(const WheelFolder&) const {}  // a mount says it
   void operator()(const Secrets&) const {
     const Json* secrets = members.find(name);
     if (secrets == nullptr) return;
+    static constexpr std::array<std::string_view, 2> secret_names{"value", "hosts"};
     const char* const wanted = "an object of {value, hosts}";
     if (!secrets->is_object()) throw members.wrong(name, wanted);
     for (const auto& [secret, given] : secrets->items()) {
       if (!given.is_object()) throw members.wrong(name, wanted);
       const JsonMembers about(given, "network.secrets.");
+      if (others != OtherMembers::left_alone)
+        refuse_others(given, "network.secrets.", secret_names);
       options.network.secrets[secret] = {.value = about.word("value"),
                                          .hosts = about.words("hosts")};
     }
@@ -131,24 +148,15 @@ std::vector<std::string_view> names_in(std::string_view place) {
   return names;
 }
 
-void refuse_others(const Json& given, std::string_view place) {
-  const std::vector<std::string_view> names = names_in(place);
-  for (const auto& [name, value] : given.items()) {
-    if (std::ranges::find(names, name) != names.end()) continue;
-    throw WrongMember(fmt::format("there is no option '{}{}': there is {}", place,
-                                  std::string_view(name).substr(0, 100), fmt::join(names, ", ")));
-  }
-}
-
 }  // namespace
 
 void read_options(const Json& given, SandboxOptions& options, OtherMembers others) {
   const JsonMembers top(given);
   const Json limits = limits_of(top), network = network_of(top);
-  if (others == OtherMembers::refused) {
-    refuse_others(given, "");
-    refuse_others(limits, "limits.");
-    refuse_others(network, "network.");
+  if (others == OtherMembers::refused) refuse_others(given, "", names_in(""));
+  if (others != OtherMembers::left_alone) {
+    refuse_others(limits, "limits.", names_in("limits."));
+    refuse_others(network, "network.", names_in("network."));
   }
   if (top.find("network") != nullptr) options.network.allow.clear();
   for (const SandboxOption& option : sandbox_options()) {
@@ -159,7 +167,7 @@ void read_options(const Json& given, SandboxOptions& options, OtherMembers other
                                                     : given,
                               place);
     const std::string name(leaf_of(option.json));
-    std::visit(Reader{options, members, name.c_str()}, option.kind);
+    std::visit(Reader{options, members, name.c_str(), others}, option.kind);
   }
 }
 

@@ -9,7 +9,9 @@
 
 namespace cloche::sandbox {
 
-enum class OtherMembers : std::uint8_t { refused, left_alone };
+// Names that no option has: refused everywhere; in limits, network, mounts and secrets alone; or
+// nowhere.
+enum class OtherMembers : std::uint8_t { refused, refused_within, left_alone };
 
 // What is said is added to what is there, and stands where there can be only one. A word on the
 // network replaces the rules that allow: a list of rules, an object with everything, or false for

@@ -28,7 +28,7 @@ class Link:
                on_question: Optional[_server.QuestionHandler] = None,
                command: Optional[_server.CommandListener] = None) -> _server.Request:
         if not self.open:
-            raise ServerError("the sandbox has ended: kill() was called")
+            raise ServerError("the sandbox has ended: kill() was called, or nobody had it any more")
         if method != "cancel":
             refuse_if_waiting(self.sandbox_id)
         return self.server.submit(method, {**params, "sandboxId": self.sandbox_id}, on_output,

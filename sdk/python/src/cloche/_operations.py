@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import os
+import secrets
 import tarfile
 from pathlib import Path
-from typing import Any, Dict, Generator, Iterable, Mapping, Optional, Sequence, Tuple, TypeVar, Union
+from typing import IO, Any, Dict, Generator, Iterable, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
 from ._errors import SandboxError
 from ._table import Table
@@ -41,7 +42,7 @@ def create_params(timeout_ms: Amount, fs_limit_bytes: Amount, packages: Iterable
         params["packages"] = list(packages)
     if env:
         params["env"] = _variables(env)
-    listed = [mount if isinstance(mount, Mount) else Mount(*mount) for mount in mounts]
+    listed = [mount if isinstance(mount, Mount) else _mount(mount) for mount in mounts]
     if listed:
         params["mounts"] = [{"host": os.path.abspath(m.host), "guest": m.guest, "readOnly": m.read_only}
                             for m in listed]
@@ -80,6 +81,12 @@ def remote_params(params: dict[str, Any], session_id: Optional[str], ttl: Option
     return {**params, **more}
 
 
+def _mount(given: Any) -> Mount:
+    if not isinstance(given, (tuple, list)) or len(given) not in (2, 3):
+        raise TypeError(f"a mount is Mount(host, guest, read_only), or such a tuple; not {given!r}")
+    return Mount(*given)
+
+
 def refuse_remote(**options: Any) -> None:
     """Options that only servers have, for a sandbox of this machine."""
     for name, value in options.items():
@@ -88,6 +95,8 @@ def refuse_remote(**options: Any) -> None:
 
 
 def _variables(env: Mapping[str, str]) -> dict[str, str]:
+    if not isinstance(env, Mapping):
+        raise TypeError("env is a mapping of names to strings")
     for name, value in env.items():
         if not isinstance(value, str):
             raise TypeError(f"the variable {name} is {type(value).__name__}, and must be a string")
@@ -109,8 +118,10 @@ def run_params(command: str, timeout_ms: Optional[float], cwd: Optional[str],
         params["env"] = _variables(env)
     if isinstance(stdin, str):
         params["stdin"] = stdin
-    elif stdin is not None:
+    elif isinstance(stdin, (bytes, bytearray, memoryview)):
         params["stdinBase64"] = to_base64(bytes(stdin))
+    elif stdin is not None:
+        raise TypeError("stdin is text or bytes")
     if stream:
         params["stream"] = True
     return params
@@ -241,21 +252,34 @@ def download(remote: StrPath, local: StrPath) -> Operation[None]:
         return
     if target.is_dir():
         target = target / info["name"]
-    part_file = target.with_name(target.name + ".part")
-    try:
-        with open(part_file, "wb") as file:
-            offset = 0
-            while True:
-                reply = yield "files.read", {"path": remote, "offset": offset, "length": CHUNK_BYTES}
-                part = from_base64(reply["data"])
-                file.write(part)
-                offset += len(part)
-                if len(part) < CHUNK_BYTES:
-                    break
-        os.replace(part_file, target)
-    finally:
-        if part_file.exists():
-            part_file.unlink()
+    target = Path(os.path.realpath(target))  # a link to it stays one
+    if target.exists() and not target.is_file():  # a device or a pipe takes the bytes itself
+        with open(target, "wb") as file:
+            yield from _copy(remote, file)
+        return
+    mode = target.stat().st_mode & 0o777 if target.exists() else None
+    part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
+    with open(part, "xb", opener=lambda path, flags: os.open(path, flags, 0o666 if mode is None else 0o600)) as file:
+        try:
+            if mode is not None:
+                os.chmod(part, mode)
+            yield from _copy(remote, file)
+            file.close()  # all of it is there
+            os.replace(part, target)
+        except BaseException:
+            part.unlink()
+            raise
+
+
+def _copy(remote: StrPath, file: IO[bytes]) -> Operation[None]:
+    offset = 0
+    while True:
+        reply = yield "files.read", {"path": remote, "offset": offset, "length": CHUNK_BYTES}
+        part = from_base64(reply["data"])
+        file.write(part)
+        offset += len(part)
+        if len(part) < CHUNK_BYTES:
+            return
 
 
 def _extract(tar: tarfile.TarFile, target: Path) -> None:

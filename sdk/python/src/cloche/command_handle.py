@@ -28,8 +28,9 @@ class CommandHandle:
     Leaving the `with` ends it. Thread-safe.
     """
 
-    def __init__(self, link: Link, number: int, output: LiveOutput) -> None:
+    def __init__(self, link: Link, number: int, output: LiveOutput, sandbox: object = None) -> None:
         self._link = link
+        self._sandbox = sandbox  # which ends when nobody has it
         self._output = output
         self.number = number
         """By which the server knows it."""

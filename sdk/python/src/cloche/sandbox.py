@@ -21,10 +21,11 @@ Data = Union[str, bytes, bytearray, memoryview]
 
 
 class _Part:
-    """One part of a sandbox's API."""
+    """One part of a sandbox's API. Who has it has the sandbox, which ends when nobody does."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Link, sandbox: object) -> None:
         self._link = link
+        self._sandbox = sandbox
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of sandbox {self._link.sandbox_id}>"
@@ -71,7 +72,7 @@ class Commands(_Part):
         except BaseException:
             _kill_started(self._link, request.future)
             raise
-        return CommandHandle(self._link, reply["command"], output)
+        return CommandHandle(self._link, reply["command"], output, self._sandbox)
 
     def serve(self, functions: CallbackSet) -> None:
         """From now on these functions of this process are programs of the sandbox, instead of those that
@@ -374,11 +375,31 @@ class Sandbox:
     def _attach(self, link: Link) -> None:
         self._link = link
         self._finalizer = weakref.finalize(self, _drop, link)
-        self.commands = Commands(link)
-        self.files = Files(link)
-        self.env = Environment(link)
-        self.python = Python(link)
-        self.packages = PackageSet(link)
+
+    @property
+    def commands(self) -> Commands:
+        """Shell commands."""
+        return Commands(self._link, self)
+
+    @property
+    def files(self) -> Files:
+        """Files."""
+        return Files(self._link, self)
+
+    @property
+    def env(self) -> Environment:
+        """Variables of the commands that follow."""
+        return Environment(self._link, self)
+
+    @property
+    def python(self) -> Python:
+        """The Python that stays."""
+        return Python(self._link, self)
+
+    @property
+    def packages(self) -> PackageSet:
+        """Python packages."""
+        return PackageSet(self._link, self)
 
     @property
     def id(self) -> str:
@@ -426,7 +447,8 @@ class Sandbox:
         self._link.perform(operations.import_state(state))
 
     def cancel(self) -> None:
-        """Ends what runs in the sandbox, and takes back what waits; from another thread."""
+        """Ends the calls that are in progress, with all that they have started, and takes back those that wait;
+        from another thread. A live Python, background jobs and started commands go on."""
         self._link.submit("cancel", {}).result()
 
     def usage(self) -> Usage:

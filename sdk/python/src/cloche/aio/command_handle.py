@@ -19,8 +19,10 @@ class CommandHandle:
     """A command of `Commands.start`; see `cloche.CommandHandle`. `async for` gives its output, and leaving
     the `async with` ends it. It is of one event loop."""
 
-    def __init__(self, link: AsyncLink, number: int, output: LiveOutput, changed: asyncio.Event) -> None:
+    def __init__(self, link: AsyncLink, number: int, output: LiveOutput, changed: asyncio.Event,
+                 sandbox: object = None) -> None:
         self._link = link
+        self._sandbox = sandbox  # which ends when nobody has it
         self._output = output
         self._changed = changed
         self.number = number

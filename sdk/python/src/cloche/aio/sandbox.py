@@ -22,10 +22,11 @@ from .command_handle import CommandHandle
 
 
 class _Part:
-    """One part of a sandbox's API."""
+    """One part of a sandbox's API. Who has it has the sandbox, which ends when nobody does."""
 
-    def __init__(self, link: AsyncLink) -> None:
+    def __init__(self, link: AsyncLink, sandbox: object) -> None:
         self._link = link
+        self._sandbox = sandbox
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of sandbox {self._link.sandbox_id}>"
@@ -63,7 +64,7 @@ class Commands(_Part):
         except BaseException:
             _kill_started(self._link, request.future)
             raise
-        return CommandHandle(self._link, reply["command"], output, changed)
+        return CommandHandle(self._link, reply["command"], output, changed, self._sandbox)
 
     async def serve(self, functions: CallbackSet) -> None:
         """Functions of this process are programs of the sandbox; see `cloche.Commands.serve`. Coroutine
@@ -257,12 +258,6 @@ class Sandbox:
     """A private computer. Made by `await Sandbox.create(...)`, or by `async with Sandbox(...)`; the
     arguments are those of `cloche.Sandbox`."""
 
-    commands: Commands
-    files: Files
-    env: Environment
-    python: Python
-    packages: PackageSet
-
     def __init__(self, *, timeout_ms: operations.Amount = 30_000,
                  fs_limit_bytes: operations.Amount = 256 * 1024 * 1024,
                  packages: Iterable[str] = (), env: Optional[Mapping[str, str]] = None,
@@ -311,16 +306,36 @@ class Sandbox:
     def _attach(self, link: AsyncLink) -> None:
         self._link = link
         self._finalizer = weakref.finalize(self, _drop, link)
-        self.commands = Commands(link)
-        self.files = Files(link)
-        self.env = Environment(link)
-        self.python = Python(link)
-        self.packages = PackageSet(link)
 
     def _there(self) -> AsyncLink:
         if self._link is None:
             raise ServerError("the sandbox is not there yet: await Sandbox.create(), or use async with")
         return self._link
+
+    @property
+    def commands(self) -> Commands:
+        """Shell commands."""
+        return Commands(self._there(), self)
+
+    @property
+    def files(self) -> Files:
+        """Files."""
+        return Files(self._there(), self)
+
+    @property
+    def env(self) -> Environment:
+        """Variables of the commands that follow."""
+        return Environment(self._there(), self)
+
+    @property
+    def python(self) -> Python:
+        """The Python that stays."""
+        return Python(self._there(), self)
+
+    @property
+    def packages(self) -> PackageSet:
+        """Python packages."""
+        return PackageSet(self._there(), self)
 
     @property
     def id(self) -> str:
@@ -370,7 +385,7 @@ class Sandbox:
         await self._there().perform_async(operations.import_state(state))
 
     async def cancel(self) -> None:
-        """Ends what runs in the sandbox, and takes back what waits."""
+        """Ends the calls that are in progress, with all that they have started, and takes back those that wait."""
         await self._there().ask("cancel", {})
 
     async def usage(self) -> Usage:
