@@ -1,5 +1,8 @@
-"""sqlite3: schema, transactions, row factories, window functions, full-text, an error."""
+"""sqlite3: schema, transactions, row factories, window functions, full-text, an error, WAL mode."""
+import os
 import sqlite3
+import subprocess
+from pathlib import Path
 
 db = sqlite3.connect("shop.db")
 db.row_factory = sqlite3.Row
@@ -28,3 +31,25 @@ db.create_aggregate("joined", 1, type("Joined", (), {"__init__": lambda s: setat
 print(tuple(db.execute("select double(21), joined(name) from customer").fetchone()))
 print([r[0] for r in db.execute("select value from json_each('[1, 2, 3]')")], db.execute("select json_extract('{\"a\": [5]}', '$.a[0]')").fetchone()[0])
 db.close()
+
+# Databases that another program has made in WAL mode, with a log that is done with and with one that is not.
+ends = {"done": "", "left": ".dbconfig no_ckpt_on_close on\n"}
+for name, command in ends.items():
+    script = command + "pragma journal_mode=wal; create table t(a); insert into t values(1);\n"
+    subprocess.run(["sqlite3", f"{name}.db"], input=script.encode(), stdout=subprocess.DEVNULL, check=True)
+    db = sqlite3.connect(f"{name}.db")
+    print(name, db.execute("select * from t").fetchall())
+    with db:
+        db.execute("insert into t values(2)")
+    db.close()
+    db = sqlite3.connect(f"file:{os.getcwd()}/{name}.db?mode=ro", uri=True, autocommit=False)
+    print(db.execute("select * from t").fetchall(), db.execute("pragma journal_mode").fetchone())
+    try:
+        db.execute("insert into t values(3)")
+    except sqlite3.OperationalError as error:
+        print(error)
+    db.close()
+    db = sqlite3.connect(Path(f"{name}.db"))
+    print(db.execute("select sum(a) from t").fetchone())
+    db.close()
+print(subprocess.run(["sqlite3", "left.db", "select sum(a) from t"], capture_output=True, text=True).stdout, end="")

@@ -1,8 +1,10 @@
-"""A barrier with a time limit, a pseudo terminal, servers in threads that are shut down and serve again."""
+"""A barrier with a time limit, a pseudo terminal, servers in threads that are shut down and serve again, turns at a database."""
 import os
 import pty
 import socketserver
+import sqlite3
 import threading
+import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -75,3 +77,41 @@ with socketserver.TCPServer(("127.0.0.1", 0), Upper) as server:
             print(client.recv(10))
     server.shutdown()
     thread.join()
+
+# Each waits its turn for the lock of a database, and lets the one that has it go on.
+order = []
+
+
+def transaction(number):
+    own = sqlite3.connect("turns.db", timeout=60, isolation_level=None)
+    own.execute("begin immediate")
+    order.append(f"{number} begins")
+    time.sleep(0.05)
+    order.append(f"{number} ends")
+    own.execute("insert into turn values(?)", (number,))
+    own.execute("commit")
+    own.close()
+
+
+with sqlite3.connect("turns.db") as made:
+    made.execute("create table turn(number)")
+made.close()
+threads = [threading.Thread(target=transaction, args=(i,)) for i in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print([entry.split()[1] for entry in order], sorted(order))
+
+# Two threads wait with one connection for a third one that has another.
+shared, holder = (sqlite3.connect("turns.db", timeout=60, isolation_level=None, check_same_thread=False) for _ in range(2))
+holder.execute("begin immediate")
+threads = [threading.Thread(target=lambda i=i: shared.execute("insert into turn values(?)", (i,))) for i in (10, 11)]
+for thread in threads:
+    thread.start()
+time.sleep(0.1)
+print([thread.is_alive() for thread in threads])
+holder.execute("commit")
+for thread in threads:
+    thread.join()
+print([row[0] for row in holder.execute("select number from turn order by number")])

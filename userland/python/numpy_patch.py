@@ -5,7 +5,7 @@ else would overflow in silence. Type numbers: 5 `int`, 7 `long` (= `intp`), 9 `l
 
 - What is made of Python's `int` (arrays, `arange`, `dtype=int`, sums and products) is 9 in place of 7.
 - `int32` is 5, as on Linux, so that 7 means an index and nothing else. An element of an array of indices is an `int64`, and what
-  can outgrow an index (products, powers, shifts to the left, matrix products) is computed in 64 bits.
+  can outgrow an index (products, multiples, powers, shifts to the left, matrix products) is computed in 64 bits.
 - Arrays of indices keep their 32 bits in memory, since all C code that reads them counts on it; an `int64` array is taken for one.
 
 Python's half is userland/python/lib/_cloche/libraries/integers.py.
@@ -19,7 +19,7 @@ INT, LONG, LONGLONG = 5, 7, 9
 PROMOTE = ("promote_and_get_info_and_ufuncimpl(_tagPyUFuncObject*, tagPyArrayObject* const*, PyArray_DTypeMeta_tag**, "
            "PyArray_DTypeMeta_tag**, unsigned char)")
 # Of the ufuncs whose results can outgrow indices of which there are at most 2^32.
-OUTGROWING = ("multiply", "power", "square", "left_shift", "matmul", "vecdot", "matvec", "vecmat")
+OUTGROWING = ("multiply", "power", "square", "left_shift", "matmul", "vecdot", "matvec", "vecmat", "lcm")
 IMMORTAL = 1 << 30  # counts of references from here on are left alone
 # Offsets in structures.
 DESCR_TYPE_NUM, DESCR_BYTEORDER, ARRAY_DESCR, UFUNC_NARGS, UFUNC_NAME, DTYPE_TYPE_NUM, DTYPE_FLAGS = 16, 14, 28, 16, 40, 476, 488

@@ -1,12 +1,14 @@
 """Threads of the interpreter: what its C library refuses becomes a request to the host.
 
 The host gives each thread a stack: another instance of this module over the same memory (src/python/interpreter_threads.h). For that
-`pthread_create` asks the host for one, a wait for a condition lets other threads run, a new thread's limit of recursion is that of its
-own stack, and the host can call what it needs: the start of a thread, the change of the current one, the place of the stack.
+`pthread_create` asks the host for one, a wait for a condition lets other threads run, and so has SQLite's wait for a lock, a new
+thread's limit of recursion is that of its own stack, and the host can call what it needs: the start of a thread, the change of the
+current one, the place of the stack.
 """
 import re
 
 from wasm_module import CALL, CONST, GET, LEB, LOAD, TEE, encode, once, with_locals
+from wasm_text import assemble
 
 STACK = 1 << 20  # bytes of a thread's stack; src/python/interpreter_threads.cc takes so many
 MARGIN = 1 << 16
@@ -18,6 +20,12 @@ SP_GET, SP_SET = b"\x23\x00", b"\x24\x00"
 BR_IF_0 = b"\x0d\x00"
 FRAME = 32
 CLOCK_OF_CONDITION = 16  # where a pthread_cond_t has it
+MONOTONIC = 1
+# In a connection of SQLite's how often it has found a database locked, with a bit that says that it waits for that; and where a
+# sqlite3.Connection has it.
+TIMES_BUSY, WAITS, CONNECTION = 464, 1 << 30, 8
+NAP_NS = 500_000
+ROOM = 64
 
 
 def signed(value):
@@ -54,10 +62,73 @@ def patch(module):
     body += request(module, b"yld0", [clock, 2], frame) + DROP
     body += GET + b"\1" + module.call("__pthread_mutex_lock") + DROP + CONST + b"\0" + END
     module.change("__pthread_cond_timedwait", body)
+    sqlite_sleep(module)
+    sqlite_busy(module)
     limits(module)
     for exported, name in EXPORTS.items():
         module.export(exported, 0, module.index(name))
     module.export(STACK_POINTER, 3, 0)
+
+
+def sqlite_sleep(module):
+    """unixSleep(vfs, microseconds): others have turns until that is over, and where all of them wait too the process sleeps a little."""
+    body, room, _ = with_locals(b"\0", 2, 4)
+    frame, clock, moment = room + 1, room + 2, room + 3
+    words = {"room": room, "clock": clock, "moment": moment, "microseconds": 1, "NOW": 0, "END": 8, "SECONDS": 16, "NANOSECONDS": 24, "NAP": 32,
+             "ROOM": ROOM, "MONOTONIC": MONOTONIC, "NAP_NS": NAP_NS, "TIME": module.index("__wasi_clock_time_get"), "SLEEP": module.index("nanosleep")}
+    look = "i32.const MONOTONIC; i64.const 1; local.get room; call TIME; drop"
+    body += assemble(f"""
+        global.get 0; i32.const ROOM; i32.sub; local.tee room; global.set 0
+        {look}
+        local.get room; local.get room; i64.load NOW; local.get microseconds; i64.extend_i32_u; i64.const 1000; i64.mul; i64.add; i64.store END
+        local.get room; local.get room; i64.load END; i64.const 1000000000; i64.div_u; i64.store SECONDS
+        local.get room; local.get room; i64.load END; i64.const 1000000000; i64.rem_u; i64.store NANOSECONDS
+        local.get room; i64.const 0; i64.store NAP
+        local.get room; i64.const NAP_NS; i64.store 40
+        i32.const MONOTONIC; local.set clock
+        local.get room; i32.const SECONDS; i32.add; local.set moment
+        loop
+    """, **words)
+    body += request(module, b"yld0", [clock, moment], frame)
+    body += assemble(f"""
+            drop
+            {look}
+            local.get room; i64.load NOW; local.get room; i64.load END; i64.lt_u
+            if
+                local.get room; i32.const NAP; i32.add; i32.const 0; call SLEEP; drop
+                br 1
+            end
+        end
+        local.get room; i32.const ROOM; i32.add; global.set 0
+        local.get microseconds
+        end
+    """, **words)
+    module.change("unixSleep", body)
+
+
+def sqlite_busy(module):
+    """SQLite has no locks of its own here: while one thread waits within a connection, others that want the same one wait for it."""
+    once(re.escape(assemble("i32.const 0; i32.store TIMES_BUSY", TIMES_BUSY=TIMES_BUSY).replace(b"\x36\x00", b"\x36\x02")),
+         module.body("sqlite3_busy_timeout"), "a connection of SQLite's")
+    name = "sqliteDefaultBusyCallback"
+    body = module.body(name)
+    asleep = once(re.escape(TEE) + rb"." + re.escape(GET) + rb"." + re.escape(CONST) + LEB + rb"\x6c" + re.escape(GET) + rb"."
+                  + re.escape(LOAD) + rb"\x3c\x11" + LEB + LEB + rb"\x1a", body, "SQLite's wait for a lock")
+    mark = "local.get 0; local.get 0; i32.load TIMES_BUSY; i32.const WAITS; i32.add; i32.store TIMES_BUSY"
+    unmark = mark.replace("i32.add", "i32.sub")
+    words = {"TIMES_BUSY": TIMES_BUSY, "WAITS": WAITS, "CONNECTION": CONNECTION}
+    module.change(name, body[:asleep.start()] + assemble(mark, **words) + asleep[0] + assemble(unmark, **words) + body[asleep.end():])
+    name = "pysqlite_check_thread"
+    body, frame, start = with_locals(module.body(name), 1, 3)
+    nothing, connection = frame + 1, frame + 2
+    check = assemble("""
+        loop
+            local.get 0; i32.load CONNECTION; local.tee connection
+            if
+                local.get connection; i32.load TIMES_BUSY; i32.const WAITS; i32.ge_s
+                if
+    """, connection=connection, **words) + request(module, b"yld0", [nothing, nothing], frame) + assemble("drop; br 2; end; end; end")
+    module.change(name, body[:start] + check + body[start:])
 
 
 def limits(module):

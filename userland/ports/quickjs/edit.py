@@ -1,4 +1,5 @@
-"""QuickJS-ng: os.exec starts programs by vfork, and errors are worded as in node. These lines are under its licence (MIT)."""
+"""QuickJS-ng: os.exec starts programs by vfork, errors are worded as in node, and a source may begin with a line 0. These lines are
+under its licence (MIT)."""
 
 import pathlib
 import sys
@@ -6,6 +7,9 @@ import sys
 from edits import replace
 
 replace("quickjs/quickjs-libc.c", "    pid = fork();\n", "    pid = vfork();\n", "starts programs by vfork")
+
+replace("quickjs/quickjs.c", "        if (options->line_num != 0)\n            line = options->line_num;\n", "        line = options->line_num;\n",
+        "counts lines from the number that is given")
 
 # What scripts and people know these errors by: node's words.
 engine = pathlib.Path("quickjs/quickjs.c")

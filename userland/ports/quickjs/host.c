@@ -38,9 +38,11 @@ static char *resolve_module(JSContext *ctx, const char *base, const char *name, 
   return copy;
 }
 
+// The first line of the source is the library's own: that of the program counts from 1.
 static JSValue compile_module(JSContext *ctx, const char *source, size_t size, const char *name, int is_main)
 {
-  JSValue function = JS_Eval(ctx, source, size, name, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY);
+  JSEvalOptions options = { JS_EVAL_OPTIONS_VERSION, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY, name, 0 };
+  JSValue function = JS_Eval2(ctx, source, size, &options);
   if (JS_IsException(function)) return function;
   js_module_set_import_meta(ctx, function, 0, is_main);
   return function;
@@ -64,20 +66,22 @@ static JSModuleDef *load_module(JSContext *ctx, const char *name, void *opaque, 
   return module;
 }
 
-// evaluate(source, name) -> completion value of a script
+// evaluate(source, name[, number of its first line]) -> completion value of a script
 static JSValue evaluate(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
   size_t size;
   const char *source = JS_ToCStringLen(ctx, &size, argv[0]);
   const char *name = JS_ToCString(ctx, argv[1]);
+  JSEvalOptions options = { JS_EVAL_OPTIONS_VERSION, JS_EVAL_TYPE_GLOBAL, name, 1 };
+  if (argc > 2) JS_ToInt32(ctx, &options.line_num, argv[2]);
   JSValue result = JS_EXCEPTION;
-  if (source && name) result = JS_Eval(ctx, source, size, name, JS_EVAL_TYPE_GLOBAL);
+  if (source && name) result = JS_Eval2(ctx, source, size, &options);
   JS_FreeCString(ctx, name);
   JS_FreeCString(ctx, source);
   return result;
 }
 
-// evaluateModule(source, name) -> promise
+// evaluateModule(source, name) -> promise; the source as for compile_module
 static JSValue evaluate_module(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
   size_t size;

@@ -62,7 +62,8 @@ static JSValue file_call(JSContext *ctx, JSValueConst self, int argc, JSValueCon
   return result;
 }
 
-// stat(path or descriptor, 1 for the link itself) -> 14 numbers: dev ino mode nlink uid gid rdev size blksize blocks, times in ms
+// stat(path or descriptor, 1 for the link itself) -> numbers: dev ino mode nlink uid gid rdev size blksize blocks, atime mtime ctime in ms,
+// and once more as seconds and nanoseconds
 static JSValue file_stat(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
   struct stat s;
@@ -82,6 +83,7 @@ static JSValue file_stat(JSContext *ctx, JSValueConst self, int argc, JSValueCon
     s.st_dev, s.st_ino, s.st_mode, s.st_nlink, s.st_uid, s.st_gid, s.st_rdev, s.st_size, s.st_blksize, s.st_blocks,
     s.st_atim.tv_sec * 1e3 + s.st_atim.tv_nsec / 1e6, s.st_mtim.tv_sec * 1e3 + s.st_mtim.tv_nsec / 1e6,
     s.st_ctim.tv_sec * 1e3 + s.st_ctim.tv_nsec / 1e6,
+    s.st_atim.tv_sec, s.st_atim.tv_nsec, s.st_mtim.tv_sec, s.st_mtim.tv_nsec, s.st_ctim.tv_sec, s.st_ctim.tv_nsec,
   };
   JSValue array = JS_NewArray(ctx);
   for (unsigned i = 0; i < sizeof values / sizeof *values; i++) JS_SetPropertyUint32(ctx, array, i, JS_NewFloat64(ctx, values[i]));

@@ -1,8 +1,8 @@
 """sqlite: databases in WAL mode without memory that processes share.
 
 A file mapping here is each process's own copy, so the index of a write-ahead log cannot be shared. sqlite knows how to do without when
-one process holds the database: that is what these edits choose. A second process is told "database is locked". They are in the public
-domain, as sqlite is.
+one process holds the database: that is what these edits choose. A second process is told "database is locked", but those that only read
+share it: they keep the lock of readers, which whoever writes is refused by. They are in the public domain, as sqlite is.
 """
 
 from edits import replace
@@ -35,7 +35,7 @@ replace("src/pager.c", """  if( pPager->exclusiveMode ){
     rc = pagerExclusiveLock(pPager);
   }
 """, """  if( !pPager->fd->pMethods->xShmMap ) pPager->exclusiveMode = 1;
-  if( pPager->exclusiveMode ){
+  if( pPager->exclusiveMode && !pPager->readOnly ){
     rc = pagerExclusiveLock(pPager);
   }
 """, WHY)

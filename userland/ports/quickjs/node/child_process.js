@@ -94,20 +94,22 @@ function spawnSync(file, given, givenOptions) {
   let error;
   let end;
   const deadline = options.timeout ? performance.now() + options.timeout : Infinity;
+  const close = (i) => { native.close(child.mine[i]); child.mine[i] = undefined; };
   const stop = (code) => {
     error ??= Object.assign(new Error(`spawnSync ${file} ${code}`), { code, errno: code === 'ETIMEDOUT' ? -110 : -105, syscall: `spawnSync ${file}`, path: file, spawnargs: args });
     native.kill(child.pid, signalOf(options.killSignal));
+    // What the child has started may hold the other ends for as long as it likes.
+    for (const i of child.mine.keys()) if (child.mine[i] !== undefined) close(i);
   };
-  const close = (i) => { native.close(child.mine[i]); child.mine[i] = undefined; };
   if (child.mine[0] !== undefined && input.length === 0) close(0);
   const block = new Uint8Array(65536);
   while (child.mine.some((fd) => fd !== undefined)) {
     const open = child.mine.map((fd, i) => [fd, i]).filter(([fd]) => fd !== undefined);
     const left = deadline - performance.now();
-    if (left <= 0 && !error) stop('ETIMEDOUT');
-    const ready = native.poll(open.map(([fd]) => fd), open.map(([, i]) => (i === 0 ? writable : readable)), left === Infinity || error ? -1 : Math.max(1, Math.ceil(left)));
+    if (left <= 0) { stop('ETIMEDOUT'); break; }
+    const ready = native.poll(open.map(([fd]) => fd), open.map(([, i]) => (i === 0 ? writable : readable)), left === Infinity ? -1 : Math.max(1, Math.ceil(left)));
     for (const [at, [fd, i]] of open.entries()) {
-      if (!ready[at]) continue;
+      if (!ready[at] || child.mine[i] === undefined) continue;
       if (i === 0) {
         const count = ready[at] & writable ? native.write(fd, input.buffer, input.byteOffset, Math.min(input.length, 4096), -1) : -32;
         input = count > 0 ? input.subarray(count) : Buffer.alloc(0);
@@ -119,7 +121,7 @@ function spawnSync(file, given, givenOptions) {
       const room = Math.max(0, limit - sizes[i]);
       output[i].push(Buffer.from(block.subarray(0, Math.min(count, room))));
       sizes[i] += count;
-      if (count > room && !error) stop('ENOBUFS');
+      if (count > room) stop('ENOBUFS');
     }
   }
   while (deadline !== Infinity && !end && !error) {

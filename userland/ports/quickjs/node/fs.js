@@ -47,12 +47,23 @@ class Stats {
     for (const name of ['atime', 'mtime', 'ctime', 'birthtime']) this[name] = new Date(Math.round(this[`${name}Ms`]));
   }
 }
+// The same with whole numbers, and nanoseconds.
+class BigIntStats {
+  constructor(n) {
+    [this.dev, this.ino, this.mode, this.nlink, this.uid, this.gid, this.rdev, this.size, this.blksize, this.blocks] = n.slice(0, 10).map(BigInt);
+    const times = { atime: 13, mtime: 15, ctime: 17, birthtime: 17 };
+    for (const [name, at] of Object.entries(times)) this[`${name}Ns`] = BigInt(n[at]) * 1000000000n + BigInt(n[at + 1]);
+    for (const name of Object.keys(times)) this[`${name}Ms`] = this[`${name}Ns`] / 1000000n;
+    for (const name of Object.keys(times)) this[name] = new Date(Number(this[`${name}Ms`]));
+  }
+}
+const statsOf = (numbers, options) => (options?.bigint ? new BigIntStats(numbers) : new Stats(numbers));
 const kinds = { File: 0o100000, Directory: 0o40000, SymbolicLink: 0o120000, FIFO: 0o10000, CharacterDevice: 0o20000, BlockDevice: 0o60000, Socket: 0o140000 };
 class Dirent {
   constructor(name, parent, type) { this.name = name; this.parentPath = this.path = parent; Object.defineProperty(this, 'kind', { value: type << 12 }); }
 }
 for (const [name, bits] of Object.entries(kinds)) {
-  Object.defineProperty(Stats.prototype, `is${name}`, { value() { return (this.mode & 0o170000) === bits; } });
+  for (const one of [Stats, BigIntStats]) Object.defineProperty(one.prototype, `is${name}`, { value() { return (Number(this.mode) & 0o170000) === bits; } });
   Object.defineProperty(Dirent.prototype, `is${name}`, { value() { return this.kind === bits; } });
 }
 
@@ -98,7 +109,7 @@ const sync = {
   access: (path, mode = 0) => { must(native.access(pathOf(path), mode), 'access', pathOf(path)); },
   stat: (path, options) => statOf(path, 0, options, 'stat'),
   lstat: (path, options) => statOf(path, 1, options, 'lstat'),
-  fstat: (fd) => new Stats(must(native.stat(fd), 'fstat')),
+  fstat: (fd, options) => statsOf(must(native.stat(fd), 'fstat'), options),
   mkdir(path, options) {
     const { recursive, mode } = typeof options === 'object' && options ? options : { mode: options };
     path = pathOf(path);
@@ -212,7 +223,7 @@ function statOf(path, link, options, call) {
     if (options?.throwIfNoEntry === false && numbers === -2) return undefined;
     throw errnoError(numbers, call, pathOf(path));
   }
-  return new Stats(numbers);
+  return statsOf(numbers, options);
 }
 
 const fs = module.exports = { constants, Stats, Dirent, F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 };
@@ -258,7 +269,7 @@ class FileHandle {
     return { bytesRead: sync.read(this.fd, buffer, ...rest), buffer };
   }
   async write(buffer, ...rest) { return { bytesWritten: sync.write(this.fd, buffer, ...rest), buffer }; }
-  async stat() { return sync.fstat(this.fd); }
+  async stat(options) { return sync.fstat(this.fd, options); }
   async truncate(size) { return sync.ftruncate(this.fd, size); }
   async sync() { return sync.fsync(this.fd); }
   async chmod(mode) { return sync.fchmod(this.fd, mode); }

@@ -26,7 +26,7 @@ internal.builtin = (name) => {
   const bare = name.startsWith('node:') ? name.slice(5) : name;
   if (bare in cache) return cache[bare].exports;
   if (bare in parts) return internal.builtin(parts[bare][0])[parts[bare][1]];
-  if (!names.includes(bare)) {
+  if (!names.includes(bare) && bare !== 'locale') {
     const error = new Error(absent.includes(bare)
       ? `The module '${bare}' is not in this node: it is QuickJS with the modules ${names.join(', ')}`
       : `No such built-in module: ${name}`);
@@ -66,6 +66,15 @@ function setGlobals() {
   for (const name of ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'])
     lazy(name, () => internal.builtin('timers')[name]);
   lazy('structuredClone', () => internal.builtin('util').structuredClone);
+  // What languages write otherwise, by a module that programs cannot ask for.
+  const texts = { numberText: [[Number, BigInt], 'toLocaleString'], dateAndTimeText: [[Date], 'toLocaleString'], dateText: [[Date], 'toLocaleDateString'],
+    timeText: [[Date], 'toLocaleTimeString'] };
+  for (const [text, [kinds, name]] of Object.entries(texts)) {
+    for (const kind of kinds) {
+      const { [name]: method } = { [name](locales, options) { return internal.builtin('locale')[text](kind.prototype.valueOf.call(this), options); } };
+      Object.defineProperty(kind.prototype, name, { value: method, configurable: true, writable: true, enumerable: false });
+    }
+  }
   lazy('crypto', () => internal.builtin('crypto').webcrypto);
   delete globalThis.__native;
   Object.defineProperty(globalThis, '__native', { value: native, enumerable: false, configurable: true });

@@ -131,6 +131,9 @@ function resolveFrom(name, from, imported) {
   return real(found);
 }
 
+// The function that a CommonJS module is. What begins it has a line before the first one, so columns are those of the file.
+const wrapped = (text, file) => native.evaluate(`(function (exports, require, module, __filename, __dirname) {\n${text}\n})`, file, 0);
+
 class Module {
   constructor(id, parent) {
     this.id = id;
@@ -146,7 +149,7 @@ class Module {
   require(name) { return requireFrom(name, this); }
   _compile(source, file) {
     const text = source.replace(/^#!.*/, '');
-    const compiled = native.evaluate(`(function (exports, require, module, __filename, __dirname) {${text}\n})`, file);
+    const compiled = wrapped(text, file);
     compiled.call(this.exports, this.exports, makeRequire(this), this, file, path.dirname(file));
   }
 }
@@ -207,7 +210,7 @@ function handOn(name, exports) {
   const names = exports !== null && (typeof exports === 'object' || typeof exports === 'function') ? Object.keys(exports).filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && key !== 'default') : [];
   const reserved = /^(?:break|case|catch|class|const|continue|debugger|delete|do|else|enum|export|extends|false|finally|for|function|if|import|in|instanceof|new|null|return|super|switch|this|throw|true|try|typeof|var|void|while|with|yield|let|static|await|implements|interface|package|private|protected|public|arguments|eval)$/;
   const lines = names.map((key, i) => `const _${i} = m[${JSON.stringify(key)}]; export { _${i} as ${reserved.test(key) ? JSON.stringify(key) : key} };`);
-  return `const m = globalThis.__cloche_handed(${JSON.stringify(name)}); export default m; ${lines.join(' ')}`;
+  return `\nconst m = globalThis.__cloche_handed(${JSON.stringify(name)}); export default m; ${lines.join(' ')}`;
 }
 native.setModuleHooks(
   (base, name) => {
@@ -232,10 +235,11 @@ function usesModules(source) {
   const bare = source.replace(/\/\*[\s\S]*?\*\/|(^|[^:'"`\\])\/\/.*$/gm, '$1');
   return /^\s*(?:import\s*(?:[\w$*{'"]|\.meta)|export\s+(?:default|const|let|var|function|class|async)\b|export\s*[{*])/m.test(bare);
 }
+// With a line before the first one, as the host wants a module.
 function withMeta(source, file) {
-  if (!/\bimport\s*\.\s*meta\b/.test(source)) return source;
+  if (!/\bimport\s*\.\s*meta\b/.test(source)) return `\n${source}`;
   const meta = `import.meta.filename = ${JSON.stringify(file)}; import.meta.dirname = ${JSON.stringify(path.dirname(file))}; import.meta.resolve = (n) => globalThis.__cloche_resolve(n, ${JSON.stringify(file)});`;
-  return `${meta}${source}`;
+  return `${meta}\n${source}`;
 }
 Object.defineProperty(globalThis, '__cloche_resolve', { enumerable: false,
   value: (name, from) => (isBuiltin(name) ? (name.startsWith('node:') ? name : `node:${name}`) : require('url').pathToFileURL(resolveFrom(name, from, true)).href) });
@@ -285,7 +289,7 @@ function parseCommand(argv) {
 
 function evaluateMain(source, command, name) {
   if (command.type === 'module' || (command.type !== 'commonjs' && !command.print && usesModules(source))) {
-    native.evaluateModule(source, path.join(process.cwd(), name)).catch(internal.fatal);
+    native.evaluateModule(`\n${source}`, path.join(process.cwd(), name)).catch(internal.fatal);
     return;
   }
   const module = new Module(path.join(process.cwd(), name));
@@ -336,7 +340,7 @@ function resolveMain(file) {
 function check(file) {
   const source = std.loadFile(file).replace(/^#!.*/, '');
   if (isModule(file) || looksLikeModule(file)) new (Object.getPrototypeOf(async () => {}).constructor)(source.replace(/^\s*(import|export)\b.*$/gm, ''));
-  else native.evaluate(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, file);
+  else wrapped(source, file);
 }
 function evaluateInteractive(source) {
   try {

@@ -33,7 +33,7 @@ def build(modules=""):
     posix_processes.install()
     linux_calls.install()
     _replace_sockets()
-    from ..libraries import figures, imports, integers, keys
+    from ..libraries import databases, figures, imports, integers, keys
     from ..pictures import install as pictures
     from ..processes import pseudo_terminals, shared_values, signal_calls, trip
     from ..programs import streams
@@ -60,6 +60,7 @@ def build(modules=""):
     shared_values.install()
     integers.install()
     keys.install()
+    databases.install()
     pictures.install()
     polling.install()  # packages start programs, and wait for them
     _import_packages(modules.split())

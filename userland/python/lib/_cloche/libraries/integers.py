@@ -4,6 +4,8 @@ What numpy's C code does of it is in userland/python/numpy_patch.py: the default
 `argsort` and `nonzero` give) have 32 in memory, since C code addresses with them. Natively both are one type, so a few libraries make
 an array of default integers and give it to C code that wants indices; these get indices here.
 """
+import functools
+
 from . import imports
 
 # `intp`, `uintp` and the attributes `long` and `ulong` keep the size that C code of this machine has for them.
@@ -24,6 +26,21 @@ def _numpy_repr(arrayprint):
     """`array([2, 3])` without its type, for indices too."""
     from numpy._core.multiarray import dtype
     arrayprint._typelessdata.append(dtype("p").type)
+
+
+def _numpy_select(functions):
+    """A choice that is a number joins those that are indices without a look at how large it is."""
+    numpy = functions.np
+    inner = functions.select
+
+    def whole(choice):
+        return choice.astype("int64") if isinstance(choice, numpy.ndarray) and choice.dtype.num == numpy.dtype("p").num else choice
+
+    @functools.wraps(inner)
+    def select(condlist, choicelist, default=0):
+        return inner(condlist, [whole(choice) for choice in choicelist], whole(default))
+
+    functions.select = select
 
 
 def _pandas_blocks(managers):
@@ -92,6 +109,7 @@ def _sklearn_samples(random):
 def install():
     imports.after("numpy._core._type_aliases", _numpy_names)
     imports.after("numpy._core.arrayprint", _numpy_repr)
+    imports.after("numpy.lib._function_base_impl", _numpy_select)
     imports.after("pandas.core.internals.managers", _pandas_blocks)
     imports.after("pandas.core.construction", _pandas_columns)
     imports.after("scipy.signal._peak_finding", _scipy_peaks)
