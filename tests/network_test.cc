@@ -172,6 +172,27 @@ except OSError:
       << bad.stdout_data << bad.stderr_data;
 }
 
+// What comes of one TLS record, a byte now and then, is nothing yet.
+TEST(Network, DropsThatBringNothingDoNotKeepAConnection) {
+  LoopbackServer server(Speaks::https);
+  server.serves("/drops", std::string(400, 'x'));
+  const auto sandbox = make_sandbox({.network = {.allow = {server.rule()},
+                                                 .idle_timeout = std::chrono::milliseconds(1000),
+                                                 .trusted_certificates = server.authority()}});
+  const RunResult result = run_python(*sandbox, with_port(R"(
+import http.client
+connection = http.client.HTTPSConnection("localhost", PORT)
+try:
+    connection.request("GET", "/drops")
+    print(connection.getresponse().status)
+except (OSError, http.client.HTTPException):
+    print("ended")
+)",
+                                                          server.port()));
+  EXPECT_EQ(result.stdout_data, "ended\n") << result.stderr_data;
+  EXPECT_TRUE(server.has_heard("/drops"));
+}
+
 TEST(Network, StreamsOfAsyncioRunInParallel) {
   const LoopbackServer server(Speaks::https);
   const auto sandbox = make_sandbox(
