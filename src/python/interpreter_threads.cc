@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "base/mutex.h"
