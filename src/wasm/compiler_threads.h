@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads on which programs are compiled. The library makes them at its first compile, as many
-// as there are CPUs, and keeps them; where the host does not give it one of them it ends the process.
+// as there are CPUs, and keeps them; where the host does not give it one of them it ends the
+// process.
 #pragma once
 
 namespace cloche::wasm {
