@@ -201,8 +201,18 @@ void LoopbackServer::serve(int fd) {
       write_all("HTTP/1.1 302 Found\r\nLocation: " + to + "\r\nContent-Length: 0\r\n\r\n");
       continue;
     }
-    write_all("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: " +
-              std::to_string(body.size()) + "\r\n\r\n" + body);
+    const std::string answer = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: " +
+                               std::to_string(body.size()) + "\r\n\r\n" + body;
+    if (tls && head.find(" /drops") != std::string::npos) {
+      SSL_set0_wbio(tls, BIO_new(BIO_s_mem()));
+      (void)SSL_write(tls, answer.data(), static_cast<int>(answer.size()));
+      for (char drop = 0; BIO_read(SSL_get_wbio(tls), &drop, 1) == 1;) {
+        if (send(fd, &drop, 1, MSG_NOSIGNAL) != 1) break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+      break;
+    }
+    write_all(answer);
     if (head.find("Connection: close") != std::string::npos) break;
     says_nothing_at_the_end = head.find(" /cut ") != std::string::npos;
     if (says_nothing_at_the_end) break;

@@ -4,7 +4,8 @@
 //
 // It answers each request with the request's own head and body as text, so that a test sees what
 // left the sandbox. /slow waits 200 ms first; after /cut it ends without TLS's close_notify; /big?N
-// answers with N bytes; a path that serves() was told of answers with that.
+// answers with N bytes; a path that serves() was told of answers with that. By TLS /drops is
+// answered with one record, a byte every 20 ms.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The network of a sandbox, against servers on the loopback of this machine that the policy names.
 #include <algorithm>
+#include <future>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -171,6 +172,27 @@ except OSError:
       << bad.stdout_data << bad.stderr_data;
 }
 
+// What comes of one TLS record, a byte now and then, is nothing yet.
+TEST(Network, DropsThatBringNothingDoNotKeepAConnection) {
+  LoopbackServer server(Speaks::https);
+  server.serves("/drops", std::string(400, 'x'));
+  const auto sandbox = make_sandbox({.network = {.allow = {server.rule()},
+                                                 .idle_timeout = std::chrono::milliseconds(1000),
+                                                 .trusted_certificates = server.authority()}});
+  const RunResult result = run_python(*sandbox, with_port(R"(
+import http.client
+connection = http.client.HTTPSConnection("localhost", PORT)
+try:
+    connection.request("GET", "/drops")
+    print(connection.getresponse().status)
+except (OSError, http.client.HTTPException):
+    print("ended")
+)",
+                                                          server.port()));
+  EXPECT_EQ(result.stdout_data, "ended\n") << result.stderr_data;
+  EXPECT_TRUE(server.has_heard("/drops"));
+}
+
 TEST(Network, StreamsOfAsyncioRunInParallel) {
   const LoopbackServer server(Speaks::https);
   const auto sandbox = make_sandbox(
@@ -233,6 +255,34 @@ except (OSError, http.client.HTTPException):
 )",
                                                           server.port()));
   EXPECT_EQ(result.stdout_data, "two at a time\nnot more than that\n") << result.stderr_data;
+}
+
+// A guest cannot hide what it does behind refusals that come faster than they are told.
+TEST(Network, WhatTheAuditIsTooSlowForIsCounted) {
+  std::promise<void> entered, go_on;
+  std::mutex mutex;
+  std::uint64_t told = 0, left_out = 0;
+  const auto audit = [&, wait = go_on.get_future().share()](const NetworkEvent& event) {
+    if (told + left_out == 0) entered.set_value();
+    wait.wait();
+    const std::lock_guard lock(mutex);
+    (event.kind == NetworkEvent::Kind::left_out ? left_out : told) += event.count;
+  };
+  auto sandbox = make_sandbox({.network = {.allow = {"a.example"}, .audit = audit}});
+  const auto connect = [&](const char* times) {
+    return run_python(*sandbox, "import socket\nn = 0\nfor _ in range(" + std::string(times) +
+                                    "):\n  with socket.socket() as s:\n    try:\n"
+                                    "      s.connect(('10.0.0.1', 80))\n"
+                                    "    except PermissionError:\n      n += 1\nprint(n)")
+        .stdout_data;
+  };
+  EXPECT_EQ(connect("1"), "1\n");
+  entered.get_future().wait();
+  EXPECT_EQ(connect("6000"), "6000\n");
+  go_on.set_value();
+  sandbox.reset();
+  EXPECT_EQ(told, 1U + 4096U);
+  EXPECT_EQ(left_out, 6000U - 4096U);
 }
 
 TEST(Network, SecretsReachTheirHostsOnly) {

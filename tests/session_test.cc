@@ -55,6 +55,31 @@ TEST(Sessions, HaveLimits) {
   must_create(manager, {.owner = "b"});
 }
 
+// Whoever comes last decides, also where a session is resumed before it stands still.
+TEST(Sessions, AFreezeThatWasOvertakenStopsNothing) {
+  SessionManager manager(engine(), {});
+  const SessionPtr session = must_create(manager);
+  const auto nothing = [] {};
+  (void)Session::use(session)->run(
+      {.script = "(while :; do echo x >> ticks; sleep 0.01; done) > /dev/null 2>&1 &"});
+  const auto goes_on = [&] {
+    return Session::use(session)->run(
+        {.script = "n=$(cat ticks | wc -l); until [ $(cat ticks | wc -l) -gt $n ]; do :; done",
+         .timeout = std::chrono::milliseconds(60'000)});
+  };
+  EXPECT_TRUE(session->freeze([&] { EXPECT_TRUE(session->resume()); }));
+  EXPECT_EQ(session->status(), session::Status::running);
+  EXPECT_FALSE(session->is_frozen());
+  EXPECT_EQ(goes_on().exit_code, 0);
+  EXPECT_TRUE(session->freeze([&] {
+    EXPECT_TRUE(session->resume());
+    EXPECT_TRUE(session->freeze(nothing));
+  }));
+  EXPECT_TRUE(session->is_frozen());
+  EXPECT_TRUE(session->resume());
+  EXPECT_EQ(goes_on().exit_code, 0);
+}
+
 TEST(Sessions, AreNotMadeByAServerThatIsAboutToEnd) {
   std::vector<session::RefusalReason> told;
   SessionManager manager(

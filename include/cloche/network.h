@@ -31,12 +31,15 @@ namespace cloche {
 
 // One decision.
 struct NetworkEvent {
-  enum class Kind : std::uint8_t { resolve, connect, tls, secret } kind = Kind::connect;
+  // `left_out`: decisions that came while too many events waited for the audit, and that nothing
+  // else tells of.
+  enum class Kind : std::uint8_t { resolve, connect, tls, secret, left_out } kind = Kind::connect;
   bool allowed = false;
   std::string host;  // the name that was resolved to the address; empty: none was
   std::string address;
   std::uint16_t port = 0;
-  std::string reason;  // the rule that allowed it, or one sentence that says why not
+  std::string reason;       // the rule that allowed it, or one sentence that says why not
+  std::uint64_t count = 1;  // of decisions: of `left_out` it may be more
 };
 
 // A value that the guest never sees: it has a placeholder, which the host replaces in the heads of
@@ -58,7 +61,8 @@ struct NetworkOptions {
   std::string trusted_certificates;
   // By name: the guest has an environment variable of that name, with the placeholder.
   std::map<std::string, Secret> secrets;
-  // Told of each decision, in order, on a thread of the sandbox. It must not throw.
+  // Told of each decision, in order, on a thread of the sandbox; where more than 4,096 wait for it,
+  // how many were left out after those. It must not throw.
   std::function<void(const NetworkEvent& event)> audit;
 };
 

@@ -54,6 +54,7 @@ TEST(CellReport, IsReadAsItIsWritten) {
                                               .sessions = 12,
                                               .ready = true,
                                               .headroom = 0.25,
+                                              .rank = 8,
                                               .version = "1.2"}));
   ASSERT_TRUE(report);
   EXPECT_EQ(report->key, 3);
@@ -61,6 +62,7 @@ TEST(CellReport, IsReadAsItIsWritten) {
   EXPECT_EQ(report->sessions, 12U);
   EXPECT_TRUE(report->ready);
   EXPECT_EQ(report->headroom, 0.25);
+  EXPECT_EQ(report->rank, 8U);
   EXPECT_EQ(report->version, "1.2");
   for (const char* text :
        {"", "[]", "{}", R"({"key":0,"ready":true,"headroom":1,"version":""})",
@@ -69,7 +71,8 @@ TEST(CellReport, IsReadAsItIsWritten) {
         R"({"key":66666333333333333333332,"ready":true,"headroom":1,"version":""})",
         R"({"key":65537,"ready":true,"headroom":1,"version":""})",
         R"({"key":1,"keys":[-1],"ready":true,"headroom":1,"version":""})",
-        R"({"key":1,"sessions":1.5,"ready":true,"headroom":1,"version":""})"})
+        R"({"key":1,"sessions":1.5,"ready":true,"headroom":1,"version":""})",
+        R"({"key":1,"rank":-1,"ready":true,"headroom":1,"version":""})"})
     EXPECT_FALSE(report_of_json(text)) << text;
 }
 

@@ -10,9 +10,12 @@
 namespace cloche::cluster {
 namespace {
 
-// Labels are from small sets; a worker may be in somebody else's hands.
+// Labels are from small sets; a worker may be in somebody else's hands, and what those that have
+// ended said stays.
 constexpr std::size_t samples_max = 1000;
 constexpr std::size_t metrics_max = 1000;
+constexpr std::size_t names_max_bytes = 1 << 20;
+constexpr std::size_t line_max_bytes = 512;
 
 bool is_own_matter(std::string_view metric) {
   return metric.starts_with("cloche_http_") || metric.ends_with("_limit") ||
@@ -22,13 +25,19 @@ bool is_own_matter(std::string_view metric) {
 
 }  // namespace
 
-void MetricsSum::Metric::add(const std::string& name, double value) {
+void MetricsSum::Metric::add(const std::string& name, double value, Room& room) {
   const auto found = std::ranges::find(samples, name, &std::pair<std::string, double>::first);
-  if (found == samples.end()) {
-    if (samples.size() < samples_max) samples.emplace_back(name, value);
-  } else {
+  if (found != samples.end()) {
     found->second += value;
+  } else if (samples.size() < samples_max && room.take(name.size())) {
+    samples.emplace_back(name, value);
   }
+}
+
+bool MetricsSum::Room::take(std::size_t bytes) {
+  if (names_max_bytes - taken < bytes) return false;
+  taken += bytes;
+  return true;
 }
 
 // A page as Metrics writes it: "# HELP NAME ...", "# TYPE NAME KIND", then the samples of NAME.
@@ -36,17 +45,19 @@ MetricsSum::Metrics MetricsSum::parse(std::string_view page) {
   static constexpr std::string_view help = "# HELP ";
   static constexpr std::string_view type = "# TYPE ";
   Metrics metrics;
+  Room room;
   Metric* metric = nullptr;
   while (!page.empty()) {
     const std::size_t end = std::min(page.find('\n'), page.size());
     const std::string_view line = page.substr(0, end);
     page.remove_prefix(std::min(end + 1, page.size()));
+    if (line.size() > line_max_bytes) continue;
     if (line.starts_with(help) || line.starts_with(type)) {
       const std::string_view rest = line.substr(help.size());
       const std::string_view name = rest.substr(0, rest.find(' '));
       if (metrics.size() >= metrics_max && !metrics.contains(name)) break;
       metric = &metrics[std::string(name)];
-      metric->head += fmt::format("{}\n", line);
+      if (std::ranges::count(metric->head, '\n') < 2) metric->head += fmt::format("{}\n", line);
       if (line.starts_with(type)) metric->counts = !rest.ends_with(" gauge");
       continue;
     }
@@ -56,20 +67,20 @@ MetricsSum::Metrics MetricsSum::parse(std::string_view page) {
         std::from_chars(line.data() + space + 1, line.data() + line.size(), value).ec !=
             std::errc())
       continue;
-    metric->add(std::string(line.substr(0, space)), value);
+    metric->add(std::string(line.substr(0, space)), value, room);
   }
   return metrics;
 }
 
-void MetricsSum::add(Metrics& sum, const Metrics& more, bool only_counts) {
+void MetricsSum::add(Metrics& sum, const Metrics& more, bool only_counts, Room& room) {
   for (const auto& [name, metric] : more) {
     if (is_own_matter(name) || (only_counts && !metric.counts)) continue;
-    Metric& its = sum[name];
-    if (its.head.empty()) {
-      its.head = metric.head;
-      its.counts = metric.counts;
+    auto its = sum.find(name);
+    if (its == sum.end()) {
+      if (sum.size() >= metrics_max || !room.take(name.size() + metric.head.size())) continue;
+      its = sum.emplace(name, Metric{metric.head, metric.counts, {}}).first;
     }
-    for (const auto& [sample, value] : metric.samples) its.add(sample, value);
+    for (const auto& [sample, value] : metric.samples) its->second.add(sample, value, room);
   }
 }
 
@@ -84,8 +95,12 @@ std::string MetricsSum::page(std::string_view own,
     if (ended == ended_at_.end() || ended->second <= asked_at) last_[key] = parse(page);
   }
   // One that did not answer now counts as it did when it last answered.
-  for (const auto& [key, metrics] : last_) add(sum, metrics, false);
-  add(sum, ended_, true);
+  for (const auto& [key, metrics] : last_) {
+    Room room;
+    add(sum, metrics, false, room);
+  }
+  Room room;
+  add(sum, ended_, true, room);
   for (const auto& [name, metric] : sum) {
     text += metric.head;
     for (const auto& [sample, value] : metric.samples)
@@ -110,7 +125,7 @@ void MetricsSum::worker_ended(session::CellKey key) {
   ended_at_[key] = ++ends_;
   const auto found = last_.find(key);
   if (found == last_.end()) return;
-  add(ended_, found->second, true);
+  add(ended_, found->second, true, ended_room_);
   last_.erase(found);
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // MetricsSum: the pages of metrics of a server and its workers as one page, for Prometheus. What
-// counts never falls when a worker ends: what its last page had stays in the sum. Thread-safe.
+// counts never falls when a worker ends: what its last page had stays in the sum. A worker may be
+// in hostile hands: how many names there are, and how long, is bounded, for one page and for all
+// that have ended. Thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -31,20 +34,26 @@ class MetricsSum {
   void worker_ended(session::CellKey key);
 
  private:
+  // For names that are not there yet, in bytes.
+  struct Room {
+    std::size_t taken = 0;
+    bool take(std::size_t bytes);
+  };
   struct Metric {
     std::string head;  // its lines "# HELP" and "# TYPE"
     bool counts = false;
     std::vector<std::pair<std::string, double>> samples;  // NAME{LABELS}, in their order
-    void add(const std::string& name, double value);
+    void add(const std::string& name, double value, Room& room);
   };
   using Metrics = std::map<std::string, Metric, std::less<>>;
   static Metrics parse(std::string_view page);
-  static void add(Metrics& sum, const Metrics& more, bool only_counts);
+  static void add(Metrics& sum, const Metrics& more, bool only_counts, Room& room);
 
   mutable Mutex mutex_;
   std::uint64_t ends_ GUARDED_BY(mutex_) = 0;
   std::map<session::CellKey, std::uint64_t> ended_at_ GUARDED_BY(mutex_);  // the last of that key
   Metrics ended_ GUARDED_BY(mutex_);                                       // of workers that have
+  Room ended_room_ GUARDED_BY(mutex_);
   std::map<session::CellKey, Metrics> last_ GUARDED_BY(mutex_);
 };
 

@@ -66,5 +66,27 @@ TEST(MetricsSum, WhatIsNoPageIsPassedOver) {
             "# TYPE x counter\n");
 }
 
+// A worker in hostile hands says other names each time that it ends.
+TEST(MetricsSum, WhatHasEndedIsBounded) {
+  MetricsSum metrics;
+  for (int round = 0; round < 200; ++round) {
+    std::string page;
+    for (int metric = 0; metric < 20; ++metric) {
+      const std::string name = "cloche_" + std::to_string(round) + "_" + std::to_string(metric);
+      page += "# TYPE " + name + " counter\n";
+      for (int i = 0; i < 50; ++i)
+        page += name + "{a=\"" + std::to_string(i) + std::string(300, 'x') + "\"} 1\n";
+      page += "# TYPE " + name + std::string(10'000, 'y') + " counter\n";
+    }
+    metrics.worker_said(1, page);
+    metrics.worker_ended(1);
+  }
+  EXPECT_LT(metrics.page(own, {}).size(), std::size_t{2} << 20);
+  metrics.worker_said(2, worker(1, 10));
+  metrics.worker_ended(2);
+  const std::string page = metrics.page(own, {});
+  EXPECT_NE(page.find("cloche_steps_total{a=\"x y\"}"), page.npos);
+}
+
 }  // namespace
 }  // namespace cloche::cluster

@@ -24,13 +24,14 @@ constexpr std::chrono::milliseconds shortest_pause{20};
 std::string to_json(const CellReport& report) {
   return nlohmann::json{{"key", report.key},           {"keys", report.keys},
                         {"sessions", report.sessions}, {"ready", report.ready},
-                        {"headroom", report.headroom}, {"version", report.version}}
+                        {"headroom", report.headroom}, {"rank", report.rank},
+                        {"version", report.version}}
       .dump();
 }
 
 std::optional<CellReport> report_of_json(std::string_view text) try {
   const auto json = nlohmann::json::parse(text);
-  // The release before has no other keys than its own.
+  // The release before has no other keys than its own, and says nothing of ranks.
   const auto key = number_of<CellKey>(json.at("key"));
   std::vector<CellKey> keys;
   for (const auto& held : json.value("keys", nlohmann::json::array({key})))
@@ -41,6 +42,7 @@ std::optional<CellReport> report_of_json(std::string_view text) try {
       .sessions = number_of<std::size_t>(json.value("sessions", nlohmann::json(0U))),
       .ready = json.at("ready"),
       .headroom = json.at("headroom"),
+      .rank = number_of<std::uint64_t>(json.value("rank", nlohmann::json(0U))),
       .version = json.at("version")};
   return report.key == 0 ? std::nullopt : std::optional(report);
 } catch (const nlohmann::json::exception&) {
@@ -72,12 +74,17 @@ void PeerTable::ask() {
   }
   auto answers = ask_all(options_.wire, questions, std::chrono::steady_clock::now() + patience,
                          report_max_bytes);
+  std::vector<std::optional<CellReport>> reports;
+  for (const auto& answer : answers) {
+    reports.push_back(answer && answer->status == 200 ? report_of_json(answer->body)
+                                                      : std::nullopt);
+    if (reports.back() && options_.heard) options_.heard(*reports.back());
+  }
   const MutexLock lock(mutex_);
   for (auto& [key, peer] : peers_) peer.answers = false;
   is_complete_ = true;
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    const auto report =
-        answers[i] && answers[i]->status == 200 ? report_of_json(answers[i]->body) : std::nullopt;
+    const std::optional<CellReport>& report = reports[i];
     if (!report) {
       is_complete_ = is_complete_ && std::ranges::any_of(peers_, [&](const auto& each) {
                        return each.second.address == questions[i].address;

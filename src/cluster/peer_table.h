@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,8 +26,9 @@ struct CellReport {
   CellKey key = 0;            // its own
   std::vector<CellKey> keys;  // whose sessions it has
   std::size_t sessions = 0;
-  bool ready = false;   // may be given new sessions
-  double headroom = 0;  // Room::headroom
+  bool ready = false;      // may be given new sessions
+  double headroom = 0;     // Room::headroom
+  std::uint64_t rank = 0;  // the largest number of one that it knows (session/places.h)
   std::string version;
 };
 std::string to_json(const CellReport& report);
@@ -49,6 +51,8 @@ class PeerTable {
     std::string token;
     const PeerWire& wire;  // outlives it
     std::chrono::milliseconds interval{500};
+    // Told what each cell says, before it is in the table.
+    std::function<void(const CellReport& report)> heard = {};
   };
   // Asks from now on; has asked once when it is made.
   explicit PeerTable(Options options);

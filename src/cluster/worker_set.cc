@@ -24,7 +24,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds ending_patience{30};  // for a worker that ends, before its next one
 constexpr std::chrono::milliseconds answer_patience{1000};
 constexpr std::chrono::milliseconds first_pause{10};  // before one is asked whether it is idle
 constexpr std::chrono::milliseconds longest_pause{2000};
@@ -269,7 +268,7 @@ std::variant<WorkerSet::NewWorker, NoWorker> WorkerSet::connect_new(const std::s
 }
 
 std::variant<UniqueFd, NoWorker> WorkerSet::reach(CellKey key) {
-  const auto deadline = Clock::now() + ending_patience;
+  const auto deadline = Clock::now() + options_.ending;
   // Others may end it, and free its key, whenever the lock is given up.
   const auto find = [&]() REQUIRES(mutex_) -> Worker* {
     const auto found = workers_.find(key);
@@ -319,14 +318,17 @@ std::vector<std::pair<CellKey, UniqueFd>> WorkerSet::connect_all(const std::stri
 void WorkerSet::may_be_idle(CellKey key) {
   const MutexLock lock(mutex_);
   suspects_[key] = {Clock::now() + first_pause, first_pause};
-  has_new_suspect_ = true;
+  has_new_time_ = true;
   changed_.notify_all();
 }
 
-// It hears that its channel has ended, and ends itself.
+// It hears that its channel has ended, and ends itself, or is killed.
 void WorkerSet::end(Worker& worker) {
   worker.stage = Stage::ending;
   worker.channel.reset();
+  worker.killed = Clock::now() + options_.ending;
+  has_new_time_ = true;
+  changed_.notify_all();
 }
 
 // Asks it without the lock. What it was given since the question makes its answer void.
@@ -373,7 +375,7 @@ bool WorkerSet::end_an_idle_one() {
   std::ranges::sort(candidates);
   for (const auto& [used, key] : candidates) {
     if (!ends_when_idle(key)) continue;
-    return changed_.wait_for(mutex_, ending_patience, [&, key = key]() REQUIRES(mutex_) {
+    return changed_.wait_for(mutex_, options_.ending, [&, key = key]() REQUIRES(mutex_) {
       const auto found = workers_.find(key);
       return found == workers_.end() || found->second.stage != Stage::ending;
     });
@@ -462,6 +464,16 @@ void WorkerSet::ask_those_that_are_due() {
   for (const CellKey key : due) (void)ends_when_idle(key);
 }
 
+// One that is stuck, or in somebody else's hands, would keep its place for ever.
+void WorkerSet::kill_those_that_do_not_end() {
+  const auto now = Clock::now();
+  for (auto& [key, worker] : workers_) {
+    if (worker.stage != Stage::ending || worker.killed > now) continue;
+    spawner_.kill(key);
+    worker.killed = now + options_.ending;
+  }
+}
+
 void WorkerSet::look_for_idle_ones() {
   const MutexLock lock(mutex_);
   const auto interval =
@@ -471,11 +483,14 @@ void WorkerSet::look_for_idle_ones() {
     if (is_anything_wanted_) start_wanted();
     auto wake = next_look;
     for (const auto& [key, suspect] : suspects_) wake = std::min(wake, suspect.due);
-    has_new_suspect_ = false;
+    for (const auto& [key, worker] : workers_)
+      if (worker.stage == Stage::ending) wake = std::min(wake, worker.killed);
+    has_new_time_ = false;
     (void)changed_.wait_until(mutex_, wake, [this]() REQUIRES(mutex_) {
-      return stopping_ || lost_ || has_new_suspect_ || is_anything_wanted_;
+      return stopping_ || lost_ || has_new_time_ || is_anything_wanted_;
     });
     if (stopping_ || lost_) return;
+    kill_those_that_do_not_end();
     ask_suspects();
     if (Clock::now() < next_look) continue;
     ask_those_that_are_due();

@@ -56,10 +56,11 @@ struct NoWorker {
 class WorkerSet {
  public:
   struct Options {
-    std::size_t limit = 64;                  // of workers at a time
-    std::size_t limit_per_owner = 0;         // of those of sessions; 0: only the limit of all
-    std::chrono::milliseconds idle{60'000};  // one that has nothing for that long ends
-    std::string state_folder;                // where owners keep their keys; empty: nowhere
+    std::size_t limit = 64;                    // of workers at a time
+    std::size_t limit_per_owner = 0;           // of those of sessions; 0: only the limit of all
+    std::chrono::milliseconds idle{60'000};    // one that has nothing for that long ends
+    std::chrono::milliseconds ending{30'000};  // one that does not end for that long is killed
+    std::string state_folder;                  // where owners keep their keys; empty: nowhere
     std::function<void(CellKey key, const std::string& owner)> started;
     std::function<void(const WorkerEnd& end, const std::string& owner)> ended;
     std::function<void()> lost;  // the spawner has gone: nothing can be started any more
@@ -116,6 +117,7 @@ class WorkerSet {
     bool is_done = false;               // it has said that it has nothing, and was ended
     bool is_wanted = false;             // its session is in the state folder: it is started soon
     std::chrono::steady_clock::time_point used;
+    std::chrono::steady_clock::time_point killed;  // when it is, while it ends
   };
   // When one that may have nothing is asked next.
   struct Suspect {
@@ -141,6 +143,7 @@ class WorkerSet {
   void look_for_idle_ones();
   void ask_suspects() REQUIRES(mutex_);
   void ask_those_that_are_due() REQUIRES(mutex_);
+  void kill_those_that_do_not_end() REQUIRES(mutex_);
   void start_wanted() REQUIRES(mutex_);
 
   Spawner& spawner_;
@@ -152,7 +155,7 @@ class WorkerSet {
   std::map<std::string, CellKey> keys_ GUARDED_BY(mutex_);  // of owners' workers
   std::map<CellKey, Suspect> suspects_ GUARDED_BY(mutex_);
   bool is_anything_wanted_ GUARDED_BY(mutex_) = false;
-  bool has_new_suspect_ GUARDED_BY(mutex_) = false;
+  bool has_new_time_ GUARDED_BY(mutex_) = false;       // at which somebody is looked at
   CellKey last_key_ GUARDED_BY(mutex_) = 0;            // that was given
   std::uint64_t keys_version_ GUARDED_BY(mutex_) = 0;  // what the file of keys is to have
   Mutex file_mutex_;                                   // taken without the other one

@@ -269,12 +269,12 @@ bool Connection::join_guest() {
          fmt::format("the program does not take this sandbox's authority: {}",
                      guest_tls_->problem()));
   }
-  end_refused();
+  end_in_order();
   return true;
 }
 
-// In order, so that the guest reads why.
-void Connection::end_refused() {
+// So that the guest reads what is there.
+void Connection::end_in_order() {
   const kernel::KernelLock lock(network_.mutex());
   guest_->set_listener(nullptr);
   guest_->close();
@@ -299,7 +299,7 @@ bool Connection::send_to_host() {
     count = static_cast<std::size_t>(done);
   }
   sent_ += count;
-  touched(count);
+  if (count > 0) touched(count);
   return count > 0;
 }
 
@@ -331,7 +331,7 @@ bool Connection::read_from_host() {
     if (done > 0) count = static_cast<std::size_t>(done);
   }
   from_host_.resize(count);
-  touched(count);
+  if (count > 0) touched(count);
   host_spoke_ |= count > 0 || host_ended_;
   return count > 0 || host_ended_;
 }
@@ -350,6 +350,7 @@ bool Connection::give_to_guest() {
     return true;
   }
   given_ += *sent;
+  if (*sent > 0) last_activity_ = std::chrono::steady_clock::now();
   return *sent > 0;
 }
 
@@ -391,6 +392,7 @@ void Connection::abort(Errno error) {
     note(NetworkEvent::Kind::tls, false,
          fmt::format("TLS was not agreed on within {} ms", connect_timeout_.count()));
   }
+  if (state_ == State::open && host_end_told_) return end_in_order();  // the guest has all
   end(error);
 }
 

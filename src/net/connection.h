@@ -80,7 +80,7 @@ class Connection final : public GuestStream::Listener {
   bool begin_join() EXCLUDES(kernel::kernel_lock);
   void answer_guest(bool good);
   bool join_guest() EXCLUDES(kernel::kernel_lock);
-  void end_refused() EXCLUDES(kernel::kernel_lock);
+  void end_in_order() EXCLUDES(kernel::kernel_lock);
   void make_rewriter(std::string host);
   void note(NetworkEvent::Kind kind, bool allowed, std::string reason)
       EXCLUDES(kernel::kernel_lock);

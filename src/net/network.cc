@@ -138,7 +138,11 @@ const TlsContext& Network::tls() {
 // --- What the sandbox asks; the lock is held ---
 
 void Network::note(NetworkEvent event) {
-  if (!options_.audit || events_.size() >= max_events || !ensure_thread()) return;
+  if (!options_.audit) return;
+  if (events_.size() >= max_events || !ensure_thread()) {
+    ++left_out_;
+    return;
+  }
   events_.push_back(std::move(event));
   const std::uint64_t one = 1;
   (void)!write(wake_.get(), &one, sizeof one);
@@ -361,12 +365,20 @@ void Network::serve(const std::set<Connection*>& ready) {
 
 void Network::tell_events() {
   std::vector<NetworkEvent> events;
+  std::uint64_t left_out = 0;
   {
     const kernel::KernelLock lock(mutex_);
     events.swap(events_);
+    left_out = std::exchange(left_out_, 0);
   }
   if (!options_.audit) return;
   for (const NetworkEvent& event : events) options_.audit(event);
+  if (left_out == 0) return;
+  NetworkEvent rest;
+  rest.kind = NetworkEvent::Kind::left_out;
+  rest.reason = fmt::format("{} more decisions came faster than they could be told", left_out);
+  rest.count = left_out;
+  options_.audit(rest);
 }
 
 }  // namespace cloche::net

@@ -110,6 +110,7 @@ class Network final : public kernel::Outbound {
   std::set<Connection*> woken_ GUARDED_BY(kernel::kernel_lock);
   KnownNames known_names_ GUARDED_BY(kernel::kernel_lock);
   std::vector<NetworkEvent> events_ GUARDED_BY(kernel::kernel_lock);
+  std::uint64_t left_out_ GUARDED_BY(kernel::kernel_lock) = 0;  // of the events, after those
   std::uint64_t total_connections_ GUARDED_BY(kernel::kernel_lock) = 0;
   std::uint64_t bytes_ GUARDED_BY(kernel::kernel_lock) = 0;
   bool stopping_ GUARDED_BY(kernel::kernel_lock) = false;

@@ -108,6 +108,14 @@ bool has_prefix(std::vector<unsigned long> version, const std::vector<unsigned l
   return std::equal(prefix.begin(), prefix.end(), version.begin());
 }
 
+// One ".*", at the end, and only where a version is like that or unlike it (PEP 440).
+bool has_star_where_it_may(const Condition& condition) {
+  const std::size_t star = condition.version.find('*');
+  if (star == std::string::npos || condition.relation == "===") return true;
+  return (condition.relation == "==" || condition.relation == "!=") && star >= 2 &&
+         condition.version.substr(star - 1) == ".*";
+}
+
 bool satisfies(const std::string& version, const Condition& condition) {
   std::string_view wanted = condition.version;
   const std::vector<unsigned long> have = release_of(version);
@@ -264,6 +272,8 @@ Result<std::vector<const BundledPackage*>, Error> PackageRegistry::resolve(
   for (const std::string& text : wishes) {
     const std::optional<Wish> wish = parse_wish(text);
     if (!wish) return request_error("'" + text + "' is not the name of a package");
+    if (!std::ranges::all_of(wish->conditions, has_star_where_it_may))
+      return request_error("'" + text + "': .* is the end of a version, after == and != alone");
     const BundledPackage* package = find(wish->name);
     if (package == nullptr)
       return request_error(

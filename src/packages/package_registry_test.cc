@@ -140,6 +140,17 @@ TEST_F(PackageRegistryTest, ComparesVersions) {
     EXPECT_FALSE(has(no)) << no;
 }
 
+TEST_F(PackageRegistryTest, AStarIsAfterEqualAndUnequalAlone) {
+  const PackageRegistry registry(path_);
+  for (const char* text :
+       {">=1.*", "<=3.*", ">1.*", "<3.*", "~=2.*", "==2.*.0", "==*", "!=1.*.*"}) {
+    const auto found = registry.resolve(std::vector<std::string>{std::string("beta-kit") + text});
+    ASSERT_FALSE(found.ok()) << text;
+    EXPECT_EQ(found.error().code(), Errno::inval) << text;
+    EXPECT_NE(found.error().sentence().find(".* is the end of a version"), std::string::npos);
+  }
+}
+
 TEST(Wish, ReadsWhatPeopleWrite) {
   EXPECT_EQ(parse_wish("Scikit_Learn")->name, "scikit-learn");
   EXPECT_EQ(parse_wish(" pandas == 3.0.6 ")->conditions.at(0).version, "3.0.6");

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "base/mutex.h"
@@ -139,16 +140,14 @@ InterpreterThreads::~InterpreterThreads() {
 }
 
 InterpreterThreads::Stack* InterpreterThreads::make_stack(wasm::Instance& instance) {
-  std::size_t number = 0;  // only the thread that runs makes stacks
-  {
+  const auto is_full = [this] {
     const MutexLock lock(mutex_);
-    number = stacks_.size();
-  }
-  if (number > max_threads || !instance.has_export(stack_pointer)) return nullptr;
+    return stacks_.size() > max_threads;
+  };
+  if (is_full() || !instance.has_export(stack_pointer)) return nullptr;
   const wasm::Outcome room = instance.call("host_alloc", {Value::i32(stack_bytes)});
   if (!room.returned() || room.result.as_u32() == 0) return nullptr;
   auto stack = std::make_unique<Stack>();
-  stack->number = static_cast<std::uint32_t>(number);
   stack->top = (room.result.as_u32() + stack_bytes) / stack_alignment * stack_alignment;
   wasm::InstanceOptions options;
   options.owner = &task_;
@@ -164,10 +163,20 @@ InterpreterThreads::Stack* InterpreterThreads::make_stack(wasm::Instance& instan
   Stack* const added = stack.get();
   {
     const MutexLock lock(mutex_);
+    // Only the thread that runs makes stacks, but what it has called may have made some.
+    if (stacks_.size() > max_threads) return nullptr;
+    stack->number = static_cast<std::uint32_t>(stacks_.size());
     stacks_.push_back(std::move(stack));
     ++serving_;
   }
-  if (task_.kernel().services().threads.run([this, added] { serve(*added); })) return added;
+  const auto is_served = [&] {
+    try {
+      return task_.kernel().services().threads.run([this, added] { serve(*added); }).ok();
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  };
+  if (is_served()) return added;
   const MutexLock lock(mutex_);
   --serving_;
   stacks_.pop_back();

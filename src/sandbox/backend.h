@@ -10,11 +10,8 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <utility>
 
-#include "base/host_error.h"
 #include "base/unique_fd.h"
 #include "cloche/folder_watch.h"
 #include "cloche/open_file.h"
@@ -43,16 +40,6 @@ class LoopbackStream {
   virtual Result<std::size_t> read(std::span<char> to) = 0;
   virtual void close_input() = 0;
 };
-
-// The thread that sees to the end of a LiveRun's command. Throws HostError where there is none.
-template <typename Body>
-std::thread thread_for_command(Body&& body) {
-  try {
-    return std::thread(std::forward<Body>(body));
-  } catch (const std::system_error&) {
-    throw HostError("this machine gives no thread for a command: it has too many", Errno::again);
-  }
-}
 
 // See LiveRun. Destroying it ends the command, as there.
 class LiveRunState {

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "base/host_thread.h"
 #include "kernel/files/pipe.h"
 #include "kernel/kernel.h"
 #include "kernel/process/signal.h"
@@ -41,7 +42,7 @@ WasmLiveRun::WasmLiveRun(SandboxState& state, LiveRunOptions options)
           options_.command.timeout.value_or(std::chrono::milliseconds(0)), begin_)),
       process_(kernel_.mutex()) {
   // Before the command: what has been started has somebody who sees to its end.
-  thread_ = thread_for_command([this] {
+  thread_ = host_thread("a command", [this] {
     begun_.wait();
     if (!abandoned_) drive();
   });

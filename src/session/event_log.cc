@@ -25,6 +25,7 @@ std::string_view name_of(NetworkEvent::Kind kind) {
     case NetworkEvent::Kind::connect: return "connect";
     case NetworkEvent::Kind::tls: return "tls";
     case NetworkEvent::Kind::secret: return "secret";
+    case NetworkEvent::Kind::left_out: return "left_out";
   }
   return "connect";
 }
@@ -69,6 +70,13 @@ void EventLog::add_network(const std::string& session_id, const std::string& own
   LoggedEvent logged;
   logged.session_id = session_id;
   logged.owner = owner;
+  if (event.kind == NetworkEvent::Kind::left_out) {
+    logged.kind = "network.left_out";
+    logged.text = fmt::format("{} events", event.count);
+    logged.reason = event.reason;
+    logged.count = event.count;
+    return add(std::move(logged));
+  }
   logged.kind = event.allowed ? "network.allowed" : "network.refused";
   const std::string& place = event.host.empty() ? event.address : event.host;
   logged.text =

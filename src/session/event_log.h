@@ -30,6 +30,7 @@ struct LoggedEvent {
   std::optional<int> exit_code = {};
   std::optional<double> duration_ms = {};
   std::string reason = {};
+  std::uint64_t count = 1;  // of what has happened: of "network.left_out" it may be more
 };
 
 class EventLog {

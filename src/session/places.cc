@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/places.h"
 
-#include <algorithm>
-
 #include "base/check.h"
 
 namespace cloche::session {
@@ -35,7 +33,7 @@ std::size_t Places::of(const std::string& owner) const {
 }
 
 std::size_t Places::before(const std::string& owner, const Rank& asked) {
-  last_ = std::max(last_, asked.number);
+  hear_of(asked.number);
   std::size_t sum = 0;
   if (const auto ranks = taken_.find(owner); ranks != taken_.end()) {
     for (const auto& [rank, count] : ranks->second) sum += rank < asked ? count : 0;

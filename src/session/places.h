@@ -7,9 +7,12 @@
 // smaller rank. A rank is larger than every one that its cell has been asked about. So of two that
 // are being made the one with the larger rank has seen the other: that other has taken its place
 // before its cell was asked, or it would have the larger rank. Therefore no owner is ever given
-// more than the limit, whoever asks where and when, as long as all cells answer.
+// more than the limit, whoever asks where and when, as long as all cells answer. A cell that starts
+// anew does not know what it was asked in its life before: it hears from each other cell what the
+// largest number there is, before it asks that one anything.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +44,11 @@ class Places {
   std::size_t all() const noexcept { return all_; }
   // Those that another cell counts which asks about a place of that rank.
   std::size_t before(const std::string& owner, const Rank& asked);
+
+  // The largest number that was given here, or heard of.
+  std::uint64_t last() const noexcept { return last_; }
+  // What is given from now on is larger.
+  void hear_of(std::uint64_t number) noexcept { last_ = std::max(last_, number); }
 
  private:
   const CellKey cell_;

@@ -152,6 +152,16 @@ std::size_t SessionManager::count_of(const std::string& owner, const Rank& asked
   return (own == owners_.end() ? 0 : own->second.size()) + places_.before(owner, asked);
 }
 
+std::uint64_t SessionManager::last_rank() const {
+  const MutexLock lock(mutex_);
+  return places_.last();
+}
+
+void SessionManager::hear_of_rank(std::uint64_t number) {
+  const MutexLock lock(mutex_);
+  places_.hear_of(number);
+}
+
 // Under the lock.
 void SessionManager::give_places_back(const std::string& owner, const Rank& rank,
                                       std::size_t count) {

@@ -235,6 +235,10 @@ class SessionManager {
 
   // What another cell counts here for a place of that rank.
   std::size_t count_of(const std::string& owner, const Rank& asked);
+  // The largest number of a rank that is known here; and what another cell says of its own, which
+  // is heard before that cell is asked for a count.
+  std::uint64_t last_rank() const;
+  void hear_of_rank(std::uint64_t number);
 
   std::size_t count() const;
   Room room() const;

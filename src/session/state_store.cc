@@ -355,10 +355,8 @@ std::vector<std::string> StateStore::files_of(const std::string& id) const {
   return paths;
 }
 
-Result<void> StateStore::remove(const std::string& id, Removal what, const LivePython& live) {
-  CLOCHE_TRY(claim_.check());
-  // The state itself first: what follows it is useless without it.
-  bool any = false;
+// The state itself first: what follows it is useless without it.
+Result<void> StateStore::remove_files(const std::string& id, Removal what, bool& any) {
   for (const std::string& path : files_of(id)) {
     for (const std::string_view suffix : {std::string_view(), damaged_suffix}) {
       if (!suffix.empty() && what == Removal::saved) continue;
@@ -367,9 +365,26 @@ Result<void> StateStore::remove(const std::string& id, Removal what, const LiveP
       any = any || removed;
     }
   }
-  remove_live_file(id, live);
-  if (!any) return {};
-  return files_.sync_folder(folder_.string());
+  return {};
+}
+
+Result<void> StateStore::remove(const std::string& id, Removal what, const LivePython& live) {
+  CLOCHE_TRY(claim_.check());
+  bool any = false;
+  {
+    const MutexLock lock(mutex_);
+    any = unsynced_.contains(id);
+  }
+  Result<void> removed = remove_files(id, what, any);
+  if (removed) remove_live_file(id, live);
+  if (removed && any) removed = files_.sync_folder(folder_.string());
+  const MutexLock lock(mutex_);
+  if (removed) {
+    unsynced_.erase(id);
+  } else if (any) {
+    unsynced_.insert(id);
+  }
+  return removed;
 }
 
 void StateStore::set_aside(const std::string& id) {

@@ -19,11 +19,13 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "base/host_files.h"
+#include "base/mutex.h"
 #include "cloche/checkpoint.h"
 #include "session/folder_claim.h"
 #include "session/session_facts.h"
@@ -107,6 +109,8 @@ class StateStore {
                                      const SandboxOptions& options);
 
   enum class Removal : std::uint8_t { saved, also_set_aside };
+  // Where it fails it can be tried again: what is gone already is only on the disk once this says
+  // so.
   Result<void> remove(const std::string& id, Removal what, const LivePython& live = {});
   // Renames its files to NAME.damaged.
   void set_aside(const std::string& id);
@@ -118,6 +122,7 @@ class StateStore {
  private:
   std::string path_of(const std::string& id, std::size_t level) const;
   std::vector<std::string> files_of(const std::string& id) const;
+  Result<void> remove_files(const std::string& id, Removal what, bool& any);
   void remove_live_left_over(const std::vector<std::string>& names, const Listing& listing);
   std::optional<Found> read_chain(const std::string& id, const std::vector<std::size_t>& levels,
                                   Listing& listing);
@@ -129,6 +134,9 @@ class StateStore {
   const std::filesystem::path folder_;
   HostFiles& files_;
   FolderClaim claim_;
+  Mutex mutex_;
+  // Of which files were removed, and the folder was not synced since.
+  std::set<std::string> unsynced_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cloche::session

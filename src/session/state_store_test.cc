@@ -334,6 +334,28 @@ TEST_F(StateStoreTest, DamageIsFoundAndSetAside) {
   EXPECT_EQ(files_of_session(), 0U);
 }
 
+// What a removal that failed has taken away is only on the disk once it has been tried again.
+TEST_F(StateStoreTest, ARemovalThatIsTriedAgainSyncsTheFolder) {
+  open();
+  SavedChain chain;
+  ASSERT_TRUE(save(chain, *sandbox_));
+  std::size_t at = files_.calls();
+  ASSERT_TRUE(store_->remove(id, StateStore::Removal::saved));
+  const std::size_t its_calls = files_.calls() - at;
+  ASSERT_GE(its_calls, 2U);
+  for (std::size_t call = 0; call < its_calls; ++call) {
+    chain = {};
+    ASSERT_TRUE(save(chain, *sandbox_));
+    files_.fail_at(call, FaultyFiles::Fault::error);
+    EXPECT_FALSE(store_->remove(id, StateStore::Removal::saved)) << call;
+    files_.heal();
+    at = files_.calls();
+    EXPECT_TRUE(store_->remove(id, StateStore::Removal::saved)) << call;
+    EXPECT_EQ(files_.calls() - at, its_calls) << call << ": all that it takes, and the sync";
+    EXPECT_EQ(files_of_session(), 0U);
+  }
+}
+
 TEST_F(StateStoreTest, SessionsOfTheReleaseBeforeAreRead) {
   const std::string rest =
       R"({"created_ms":0,"expires_ms":null,"format":1,"id":")" + std::string(id) +

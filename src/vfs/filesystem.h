@@ -212,7 +212,8 @@ class FileSystem {
 
   // The same file system for a forked sandbox: inode numbers stay, what one changes the other does
   // not see, where the kind allows that (MemFs); a host folder is the same folder. An empty FsRef:
-  // this kind belongs to one kernel (proc, devpts), and the new kernel mounts its own.
+  // this kind belongs to one kernel (proc, devpts), and the new kernel mounts its own. Throws
+  // HostError where the host does not give what it takes.
   virtual FsRef fork_for(std::optional<std::uint64_t> quota_bytes);
   // After a fork, once the new sandbox has its Nodes: lets go of the unlinked files that nothing
   // refers to.

@@ -97,7 +97,10 @@ HostFs::HostFs(const std::string& host_path, const Options& options) {
 
 FsRef HostFs::fork_for(std::optional<std::uint64_t>) {
   Result<UniqueFd> fd = impl_->duplicate_root();
-  if (!fd) return {};
+  if (!fd)
+    throw HostError("a mounted folder cannot be opened once more: " +
+                        std::string(errno_info(fd.error()).message),
+                    fd.error());
   FsRef fork(new HostFs(std::make_unique<Impl>(*impl_, *std::move(fd))));
   fork->set_device(device());
   return fork;

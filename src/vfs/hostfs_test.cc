@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,6 +80,18 @@ TEST_P(HostFsTest, AFileIsAllThatThereIs) {
   const FsRef fork = fs->fork_for(std::nullopt);
   EXPECT_EQ(read(Node(*fork, fork->root())), "in");
   EXPECT_EQ(outer_.read("mounted/f"), "another");
+}
+
+// Nothing is left out of a fork, where its guest would write into what the folder covers.
+TEST_P(HostFsTest, AForkThatItCannotBeInThrows) {
+  const auto folder = open_folder(HostAccess::writable);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none_left{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  EXPECT_THROW((void)folder->fork_for(std::nullopt), HostError);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(folder->fork_for(std::nullopt));
 }
 
 TEST_P(HostFsTest, ReadOnlyChangesNothing) {

@@ -82,7 +82,7 @@ class Namespace {
 
   // A namespace for a forked sandbox: every file system forked (FileSystem::fork_for); those that
   // belong to one kernel are left out, for the new kernel to mount. `quota_bytes` is for the root;
-  // the parent's when absent.
+  // the parent's when absent. Throws HostError: no file system is left out for want of something.
   std::unique_ptr<Namespace> fork(std::optional<std::uint64_t> quota_bytes = std::nullopt) const;
   // After the open descriptions are carried over: frees what was unlinked in the parent and is not
   // referenced here.

@@ -19,6 +19,7 @@
 #include "base/host_error.h"
 #include "wasm/cache_folder.h"
 #include "wasm/compiled_code.h"
+#include "wasm/compiler_threads.h"
 #include "wasm/module_info.h"
 #include "wasm/module_limits.h"
 #include "wasm/native.h"
@@ -456,6 +457,10 @@ Result<UniqueFd, Error> ModuleStore::compile(const Request& request) {
   if (options_.on_compile) options_.on_compile(request.name, wasm.size());
   if (!request.from_host && options_.guest_compiler)
     return options_.guest_compiler->compile(wasm, *request.whom);
+  if (!has_compiler_threads())
+    return HostError(
+        "this machine gives no threads to compile " + request.name + ": it has too many",
+        Errno::again);
   UniqueFd file(memfd_create("cloche-code", MFD_CLOEXEC));
   if (!file) return HostError::from_errno("no memory for the code of " + request.name, errno);
   if (const auto done = compile_to_file(engine_, wasm, file.get(), request.interruption); !done) {

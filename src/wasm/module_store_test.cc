@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/host_error.h"
+#include "base/refused_threads_testing.h"
 #include "wasm/cache_folder.h"
 #include "wasm/trusted_file.h"
 #include "wasm/wat_testing.h"
@@ -413,6 +414,20 @@ INSTANTIATE_TEST_SUITE_P(
         wasm_of("(module (func (export \"f\") (result i32) (i32.const 1)))").substr(0, 20),
         wasm_of("(module (memory i64 1))"), wasm_of("(module (memory 1 1 shared))"),
         wasm_of("(module (memory 1) (memory 1))")));
+
+#if !defined(CLOCHE_SANITIZED)
+
+// The library's threads are there for good once something has been compiled: then it is no error.
+TEST_F(ModuleStoreTest, WithoutThreadsTheFirstCompileIsAnError) {
+  {
+    const RefusedThreads none;
+    const auto refused = load_anew(program);
+    EXPECT_TRUE(refused || refused.error().code() == Errno::again);
+  }
+  EXPECT_TRUE(works(load_anew(program)));
+}
+
+#endif
 
 TEST_F(ModuleStoreTest, GuestProgramsHaveASizeLimit) {
   ModuleStore store(test_engine(), options());

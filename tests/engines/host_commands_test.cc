@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/refused_threads_testing.h"
 #include "cloche/archive.h"
 #include "engines_testing.h"
 #include "native/host/test_image_testing.h"
@@ -277,6 +278,22 @@ TEST_P(HostCommands, CanBeSetLater) {
   sandbox->set_commands({});
   EXPECT_EQ(sandbox->run({.script = "ls /usr/local/bin"}).stdout_data, "");
 }
+
+#if !defined(CLOCHE_SANITIZED)
+
+TEST_P(HostCommands, AreRefusedWhereTheHostGivesNoThread) {
+  if (!is_linux()) GTEST_SKIP() << "the other engine takes no thread to listen";
+  const auto sandbox = sandbox_with({});
+  {
+    const RefusedThreads none;
+    EXPECT_THROW(sandbox->set_commands({command("copy", copy)}), Error);
+  }
+  EXPECT_TRUE(sandbox->commands().empty());
+  sandbox->set_commands({command("copy", copy)});
+  EXPECT_EQ(sandbox->run({.script = "echo x | copy"}).stdout_data, "x\n");
+}
+
+#endif
 
 TEST_P(HostCommands, ForksHaveThem) {
   const auto sandbox = sandbox_with({});

@@ -228,6 +228,17 @@ class Room(unittest.TestCase):
                 for session in made:
                     self.assertEqual(cells[1].ask("DELETE", f"/sessions/{session}", token=TOKENS[0])[0], 200)
 
+    def test_a_cell_that_starts_anew_has_heard_of_the_ranks_of_the_others(self):
+        with Cells(keys=(1, 2)) as cells:
+            for _ in range(5):
+                cells.create(1)
+            rank = lambda key: json.loads(cells[key].ask("GET", "/cell", headers={"X-Cloche-Hop": SECRET})[2])["rank"]
+            self.assertGreaterEqual(rank(1), 5)
+            cells[2].process.kill()
+            cells[2].process.wait()
+            cells.start(2)
+            self.assertGreaterEqual(rank(2), rank(1))
+
     def test_what_a_cell_that_is_gone_has_counts_no_more_after_a_while(self):
         with tempfile.TemporaryDirectory() as folder, Cells("--max-token-sessions", "3", "--state-dir", folder) as cells:
             kept = [cells.create(2) for _ in range(3)]

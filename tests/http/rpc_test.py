@@ -243,6 +243,18 @@ class Door(unittest.TestCase):
         with self.assertRaises(WireError):
             rpc.call("command.kill", command=number)
 
+    def test_one_that_cannot_be_paused_runs_on(self):
+        rpc = self.open()
+        session = rpc.call("create", ephemeral=True)["sessionId"]
+        number = rpc.call("command.start", script="mv /dev /before && echo no folder > /dev", account="root")["command"]
+        self.assertEqual(rpc.notice("command.exit", command=number)["exitCode"], 0)
+        for _ in range(2):
+            status, answer = self.server.json("POST", f"/sessions/{session}/pause", token=TOKEN)
+            self.assertEqual((status, answer["error"]), (500, "INTERNAL_ERROR"))
+            self.assertEqual(self.server.json("GET", "/health")[0], 200)
+        self.assertEqual(self.server.json("GET", f"/sessions/{session}", token=TOKEN)[1]["status"], "running")
+        self.assertEqual(rpc.call("run", command="echo on")["stdout"], "on\n")
+
     def test_terminals(self):
         rpc = self.open()
         session = rpc.call("create")["sessionId"]

@@ -210,6 +210,9 @@ CallResult<std::shared_ptr<Process>> Processes::start(session::Session::Use use,
   } catch (const Error& problem) {
     count_->remove();
     return CallError{"unavailable", problem.what()};
+  } catch (...) {  // no memory
+    count_->remove();
+    throw;
   }
   process->live_ = live;
   process->use_ = std::move(use);

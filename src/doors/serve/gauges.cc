@@ -110,6 +110,9 @@ void define_gauges(http::Metrics& metrics, session::SessionManager& sessions,
   metrics.describe("cloche_step_seconds_total", "How long steps took.");
   metrics.describe("cloche_commands_total", "Commands and code by REST that have ended.");
   metrics.describe("cloche_ssh_connections_total", "SSH connections that logged in, or did not.");
+  metrics.describe("cloche_network_events_left_out_total",
+                   "Decisions about the network that came faster than they could be recorded.");
+  metrics.count("cloche_network_events_left_out_total", {}, 0);
   metrics.describe("cloche_saves_total", "Saves of sessions, by how they went.");
   metrics.describe("cloche_save_bytes_total", "What was written for them.");
   for (const std::string_view result : {"saved", "unchanged", "failed"})

@@ -148,11 +148,13 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
         metrics);
   }
   const telemetry::Recorders recorders{spans ? &*spans : nullptr, audit ? &*audit : nullptr};
-  if (audit || spans) {
-    options.sessions.witness = [recorders](const session::LoggedEvent& event) {
-      telemetry::record_event(event, recorders);
-    };
-  }
+  options.sessions.witness = [&, recorders](const session::LoggedEvent& event) {
+    telemetry::record_event(event, recorders);
+    if (event.kind != "network.left_out") return;
+    metrics.count("cloche_network_events_left_out_total", {}, static_cast<double>(event.count));
+    log.event(http::LogLevel::warning, "network_events_left_out",
+              {{"session_id", event.session_id}, {"count", std::to_string(event.count)}});
+  };
   Engine engine(engine_options);
   hide_memory();
   // An image file that is not for this program, an unknown package, a folder that is not there: the
@@ -248,8 +250,12 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   };
   if (options.peers) {
     peer_wire.emplace(options.peer_authorities);
-    peers.emplace(cluster::PeerTable::Options{*options.peers, options.sessions.cell,
-                                              options.peer_token, *peer_wire});
+    peers.emplace(cluster::PeerTable::Options{
+        .source = *options.peers,
+        .self = options.sessions.cell,
+        .token = options.peer_token,
+        .wire = *peer_wire,
+        .heard = [&sessions](const auto& report) { sessions.hear_of_rank(report.rank); }});
     router.emplace(
         cluster::Router::Parts{*peers, *peer_wire, sessions, metrics},
         cluster::Router::Options{.token = options.peer_token, .owner_rule = options.owner_rule});
@@ -266,6 +272,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
                                        .sessions = sessions.count(),
                                        .ready = not_ready().empty(),
                                        .headroom = sessions.room().headroom(),
+                                       .rank = sessions.last_rank(),
                                        .version = CLOCHE_VERSION});
   };
   const auto answer_key = [&](const http::Request& request) {

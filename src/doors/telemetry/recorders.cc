@@ -24,6 +24,7 @@ void record_line(const session::LoggedEvent& event, AuditLog& audit) {
   if (of_network) entry.target = event.text;
   entry.session = event.session_id;
   if (event.kind == "network.refused") entry.outcome = "refused";
+  if (event.kind == "network.left_out") entry.outcome = "failed";
   if (of_run && event.kind.ends_with(ended) && has_failed(event)) entry.outcome = "failed";
   entry.code = event.exit_code;
   entry.run = event.run;

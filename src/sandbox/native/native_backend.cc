@@ -434,7 +434,6 @@ NetworkOptions NativeBackend::watched(NetworkOptions options) {
 
 // Programs find the name server by a file, whatever the image has there, and themselves by another.
 void NativeBackend::start_network(const NetworkOptions& options) {
-  auto network = std::make_unique<NativeNetwork>(*box_, watched(options), secrets_, authority_);
   const auto write = [this](const char* path, std::string_view text) {
     (void)root_files_->remove(path);  // it may be a link to anywhere
     if (const Result<void> written = root_files_->write(path, text, 0644); !written)
@@ -442,7 +441,7 @@ void NativeBackend::start_network(const NetworkOptions& options) {
   };
   write("/etc/resolv.conf", "nameserver 127.0.0.1\n");
   if (!root_files_->stat("/etc/hosts")) write("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n");
-  network_ = std::move(network);
+  network_ = std::make_unique<NativeNetwork>(*box_, watched(options), secrets_, authority_);
 }
 
 // A network that has been there stays, without rules too: what it has counted counts on.

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <future>
 
+#include "base/refused_threads_testing.h"
 #include "native/host/test_image_testing.h"
 #include "sandbox/native/gvisor_testing.h"
 #include "sandbox/native/image_store_testing.h"
@@ -201,6 +202,21 @@ TEST_P(NativeSandbox, FrozenProcessesStandStill) {
   EXPECT_NE(state(), "T");
 }
 
+// However many ways lead to a place, it is looked at once for each part of the pattern; and what no
+// part leaves out ends.
+TEST_P(NativeSandbox, APatternIsBounded) {
+  FileBackend& files = sandbox_->files(Account::user);
+  ASSERT_EQ(run("mkdir -p deep/1/2/3/4/5/6/7/8/9/10/11/12").exit_code, 0);
+  std::string stars = "deep/";
+  for (int i = 0; i < 24; ++i) stars += "**/";
+  EXPECT_EQ(files.glob(stars + "12")->size(), 1U);
+  ASSERT_EQ(run("mkdir wide; cd wide; seq 25000 | xargs touch").exit_code, 0);
+  EXPECT_EQ(files.glob("wide/*")->size(), 25'000U);
+  std::string many = "wide/";
+  for (int i = 0; i < 90; ++i) many += "**/";
+  EXPECT_EQ(files.glob(many + "x").error(), Errno::fbig);
+}
+
 // The file server has no more rights than the guest: it is no way into pid 1.
 TEST_P(NativeSandbox, FilesReachNoFurtherThanTheGuest) {
   FileBackend& files = sandbox_->files(Account::user);
@@ -323,6 +339,27 @@ TEST_P(NativeSandbox, RefusesWhatItHasNot) {
   none.image = "not-there";
   EXPECT_THROW((void)make_native_backend(*parts_, none), Error);
 }
+
+#if !defined(CLOCHE_SANITIZED)
+
+TEST_P(NativeSandbox, WithoutAThreadOfTheHostThereIsNoForkWithANetworkAndNoRule) {
+  if (GetParam() == Isolation::gvisor) GTEST_SKIP() << "it has no network";
+  const std::vector<std::string> rules{"127.0.0.1"};
+  SandboxOptions options;
+  options.network.allow = rules;
+  const auto connected = make(options);
+  {
+    const RefusedThreads none;
+    EXPECT_THROW((void)connected->fork(), Error);
+    EXPECT_THROW(sandbox_->set_network_rules(rules), Error);
+  }
+  EXPECT_TRUE(sandbox_->network_rules().empty());
+  EXPECT_EQ(connected->fork()->network_rules(), rules);
+  sandbox_->set_network_rules(rules);
+  EXPECT_EQ(sandbox_->network_rules(), rules);
+}
+
+#endif
 
 TEST_P(NativeSandbox, HasNoNetworkButItsOwn) {
   EXPECT_NE(run("exec 3<>/dev/tcp/192.0.2.1/80").exit_code, 0);

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/host_thread.h"
 #include "sandbox/native/caller_program.h"
 
 namespace cloche::sandbox {
@@ -76,7 +77,13 @@ void NativeCommands::listen() {
                 "the box has no place where commands of the host are called");
   listener_ = *std::move(listener);
   wake_ = std::move(wake);
-  thread_ = std::thread([this] { accept_calls(); });
+  try {
+    thread_ = host_thread("commands of the host", [this] { accept_calls(); });
+  } catch (const Error&) {
+    listener_.reset();
+    wake_.reset();
+    throw;
+  }
 }
 
 void NativeCommands::accept_calls() {

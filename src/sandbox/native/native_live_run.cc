@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/host_thread.h"
 #include "base/mutex.h"
 
 namespace cloche::sandbox {
@@ -20,7 +21,7 @@ class NativeLiveRun final : public LiveRunState {
         options_(std::move(options)),
         cancellations_(sandbox.cancellations()),
         // Before the command: what has been started has somebody who sees to its end.
-        thread_(thread_for_command([this] {
+        thread_(host_thread("a command", [this] {
           begun_.wait();
           if (command_) drive();
         })) {

@@ -10,8 +10,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <future>
 
 #include "base/host_error.h"
+#include "base/host_thread.h"
 #include "native/host/warden.h"
 #include "native/warden/packet.h"
 
@@ -47,13 +49,28 @@ NativeNetwork::NativeNetwork(native::Box& box, const NetworkOptions& options,
                              std::shared_ptr<const net::GuestAuthority> authority)
     : stop_(must(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))),
       network_(mutex_, options, std::move(secrets), std::move(authority)) {
+  // The thread comes first: a box opens its network once.
+  std::promise<bool> is_open;
+  thread_ = host_thread("a sandbox's network", [this, waits = is_open.get_future()]() mutable {
+    if (waits.get()) serve();
+  });
+  try {
+    open(box);
+  } catch (...) {
+    is_open.set_value(false);
+    thread_.join();
+    throw;
+  }
+  is_open.set_value(true);
+}
+
+void NativeNetwork::open(native::Box& box) {
   Result<native::Box::Network> opened = box.open_network();
   if (!opened)
     throw HostError(native::explain(warden::Step::network, static_cast<int>(opened.error())));
   dials_ = std::move(opened->dials);
   for (UniqueFd& name : opened->names)
     names_.push_back(std::make_shared<UniqueFd>(std::move(name)));
-  thread_ = std::thread([this] { serve(); });
 }
 
 NativeNetwork::~NativeNetwork() {

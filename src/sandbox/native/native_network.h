@@ -45,6 +45,7 @@ class NativeNetwork {
     std::optional<Clock::time_point> until;  // of one that does not wait for long
   };
 
+  void open(native::Box& box);
   void serve();
   bool take_dial() EXCLUDES(kernel::kernel_lock);
   void take_query(const std::shared_ptr<UniqueFd>& socket) EXCLUDES(kernel::kernel_lock);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/host_error.h"
+#include "base/host_thread.h"
 #include "base/json_lookup.h"
 #include "doors/mcp/protocol.h"
 
@@ -46,7 +47,7 @@ ToolConnection::ToolConnection(std::string name, ToolRun program)
                   handshake_limit, [](Outcome) {});
   unwritten_ = held_.front() + '\n';
   held_.clear();
-  thread_ = std::thread([this] { run(); });
+  thread_ = host_thread("a tool server", [this] { run(); });
 }
 
 ToolConnection::~ToolConnection() {
