@@ -289,9 +289,11 @@ Result<void, Error> Instance::instantiate(bool to_be_captured) {
                            .shared = shared});
   // A start function is guest code: it wants the stack of one.
   ++depth_;
+  starting_ = true;
   wasm_trap_t* trap = nullptr;
   wasmtime_error_t* error = wasmtime_instance_pre_instantiate(module_->native(), state_->context,
                                                               &state_->instance, &trap);
+  starting_ = false;
   --depth_;
   memory_ = scope.linear();
   if (error != nullptr || trap != nullptr) {

@@ -147,6 +147,8 @@ class Instance {
   // The same where it is known already why.
   void* end_here() noexcept;
   bool is_preempted() const noexcept { return preempted_ != nullptr; }
+  // In its start function, when nobody has it yet.
+  bool is_starting() const noexcept { return starting_; }
   // Whether the guest goes on with what its handler has thrown; the error that raises that.
   bool is_raising() const noexcept { return raising_; }
   void* raise() noexcept;
@@ -173,6 +175,7 @@ class Instance {
   std::uint64_t table_limit_elements_;
   EpochHandler epoch_handler_ = nullptr;
   int depth_ = 0;
+  bool starting_ = false;
   MemoryMap memory_map_;
   // Wasmtime's; null: there is none. Before it is made, the one to share.
   LinearMemory* memory_ = nullptr;

@@ -243,6 +243,18 @@ TEST_F(InstanceTest, ATrapInTheStartFunctionIsAnErrorOfCreate) {
   });
 }
 
+TEST_F(InstanceTest, AStartFunctionDoesNotReachTheHost) {
+  on_guest_thread([&] {
+    const auto guest = Instance::create(guests.link(R"((module
+      (import "test" "add" (func $add (param i32 i32) (result i32)))
+      (func $f (drop (call $add (i32.const 1) (i32.const 2)))) (start $f)))"),
+                                        {.owner = &owner});
+    EXPECT_EQ(guest.error().code(), Errno::noexec);
+    EXPECT_THAT(guest.error().sentence(), testing::HasSubstr("start function"));
+    EXPECT_EQ(owner.calls, 0);
+  });
+}
+
 TEST_F(InstanceTest, ReadsAndSetsExportedGlobals) {
   const auto guest = guests.make(R"((module (global (export "sp") (mut i32) (i32.const 5))
     (global (export "k") i32 (i32.const 9)) (global (export "wide") (mut i64) (i64.const -1))))");

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "wasm/wasm_reader.h"
 
@@ -39,6 +40,14 @@ std::optional<std::string> check_functions(std::span<const std::byte> section) {
     }
   }
   return std::nullopt;
+}
+
+std::optional<std::string> check_count(std::span<const std::byte> section, std::uint32_t most,
+                                       std::string_view what) {
+  WasmReader reader(section);
+  const std::uint32_t count = reader.number().value_or(0);
+  if (count <= most) return std::nullopt;
+  return fmt::format("it has {} {}, more than {}", count, what, most);
 }
 
 // How many elements a table may come to; nothing when it cannot be told.
@@ -80,6 +89,10 @@ std::optional<std::string> beyond_limits(std::span<const std::byte> wasm) {
   std::optional<std::string> problem;
   for_each_section(wasm, [&](const WasmSection& section) {
     if (is(section, Section::code)) problem = check_functions(section.content);
+    if (is(section, Section::import))
+      problem = check_count(section.content, max_guest_imports, "imports");
+    if (is(section, Section::export_))
+      problem = check_count(section.content, max_guest_exports, "exports");
     return !problem;
   });
   return problem;

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <tuple>
 #include <vector>
 
 namespace cloche::wasm {
@@ -51,6 +52,23 @@ TEST(ModuleLimits, ManyFunctionsAreRefused) {
   const auto problem = beyond_limits(module_of(std::vector<std::size_t>(max_guest_functions + 1)));
   ASSERT_TRUE(problem);
   EXPECT_THAT(*problem, testing::HasSubstr("200001 functions"));
+}
+
+TEST(ModuleLimits, ManyImportsAndExportsAreRefused) {
+  for (const auto& [section, most, what] :
+       {std::tuple(2, max_guest_imports, "imports"), std::tuple(7, max_guest_exports, "exports")}) {
+    for (const std::uint32_t count : {most, most + 1}) {
+      Bytes module = module_of({1});
+      Bytes content;
+      put_number(content, count);
+      module.push_back(static_cast<std::byte>(section));
+      put_number(module, content.size());
+      module.insert(module.end(), content.begin(), content.end());
+      const auto problem = beyond_limits(module);
+      EXPECT_EQ(problem.has_value(), count > most) << what;
+      if (problem) EXPECT_THAT(*problem, testing::HasSubstr(what));
+    }
+  }
 }
 
 TEST(ModuleLimits, DamagedBytesAreLeftToTheCompiler) {
