@@ -177,6 +177,11 @@ class Smugglers(unittest.TestCase):
                            b"\r\nContent-Length: 0\r\n\r\n")
             self.assertTrue(got.startswith(b"HTTP/1.1 " + status), got)
 
+    def test_a_target_is_a_path(self):
+        for target, status in [(b"ftp://localhost/sessions", b"400"), (b"sessions", b"400"), (b"*", b"400"), (b"/sessions", b"200")]:
+            got = exchange(self.server, b"POST " + target + b" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
+            self.assertTrue(got.startswith(b"HTTP/1.1 " + status), (target, got))
+
     def test_an_old_client_is_not_told_to_go_on(self):
         got = exchange(self.server, b"POST /sessions HTTP/1.0\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                        b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}")

@@ -85,10 +85,10 @@ class Client:
     def send(self, data):
         self.sock.sendall(data)
 
-    def ask(self, method, path, fields=(), body=b"", last=True):
+    def ask(self, method, path, fields=(), body=b"", last=True, scheme="https"):
         """Sends a request; the number of its stream."""
         stream, self.next = self.next, self.next + 2
-        block = head([(":method", method), (":scheme", "https"), (":authority", f"{DOMAIN}:{self.server.port}"),
+        block = head([(":method", method), (":scheme", scheme), (":authority", f"{DOMAIN}:{self.server.port}"),
                       (":path", path), *fields])
         self.send(frame(HEADERS, END_HEADERS | (0 if body or not last else END_STREAM), stream, block))
         for at in range(0, len(body), 16384):

@@ -153,6 +153,21 @@ class Http2(WithTls):
             self.assertEqual(status("-H", "Origin: https://evil.test"), b"403")
             self.assertEqual(server.stop(), 0)
 
+    def test_no_target_gets_around_who_asks_for_a_token(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        tokens = Path(folder.name, "tokens")
+        tokens.write_text(f"one {hashlib.sha256(TOKEN.encode()).hexdigest()}\n")
+        with TlsServer(folder.name, "serve", "--api", "steps", "--isolate", "owner", "--tokens-file", tokens) as server:
+            client = Client(server)
+            self.addCleanup(client.close)
+            for path in ["/v1/sessions", f"https://{DOMAIN}/v1/sessions", "v1/sessions"]:
+                stream = client.ask("POST", path, [("content-type", "application/json")], b"{}", scheme="x")
+                self.assertNotIn(b"sessionId", client.body(stream), path)
+            stream = client.ask("POST", "/v1/sessions", [("content-type", "application/json"), ("authorization", "Bearer " + TOKEN)],
+                                b"{}", scheme="x")
+            self.assertIn(b"sessionId", client.body(stream))
+
     def test_it_can_be_turned_off(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

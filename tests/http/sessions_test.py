@@ -560,6 +560,19 @@ while True:
             self.ssh(session, command)
             self.assertEqual(self.ssh(session, "cat count").stdout, b"ran\nran\n", command)
 
+    def test_two_clients_read_the_same_empty_folder(self):
+        session = self.create(sshPublicKey=self.public_key)
+        self.ssh(session, "mkdir empty")
+        clients = [subprocess.Popen(["ssh", *self.options(session), "sandbox@any", "scp -f -r empty"], stdin=subprocess.PIPE,
+                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(2)]
+        for client in clients:
+            client.stdin.write(b"\0")
+            client.stdin.flush()
+            self.assertEqual(client.stdout.readline(), b"D0755 0 empty\n")
+        for client in clients:
+            client.communicate(b"\0\0", timeout=PATIENCE_S)
+        self.assertEqual(self.ssh(session, "rmdir empty").returncode, 0)
+
     def test_deleting_a_session_drops_its_tunnels(self):
         session = self.create(sshPublicKey=self.public_key)
         client = subprocess.Popen(["ssh", *self.options(session), "sandbox@any",

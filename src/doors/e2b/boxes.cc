@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t id_letters = 20;
 constexpr std::size_t token_bytes = 32;
 constexpr std::size_t snapshots_max = 100;  // of an owner
+constexpr Seconds pause_again_after{10};
 constexpr std::array<std::string_view, 2> templates{"base", "code-interpreter-v1"};
 
 std::string_view without_tag(std::string_view id) { return id.substr(0, id.find(':')); }
@@ -218,6 +219,11 @@ bool Boxes::close(const std::string& id, const std::string& owner) {
 
 session::Change Boxes::pause(const BoxPtr& box, session::SessionManager::Processes processes) {
   const MutexLock turn(box->turn);
+  return pause_in_turn(box, processes);
+}
+
+session::Change Boxes::pause_in_turn(const BoxPtr& box,
+                                     session::SessionManager::Processes processes) {
   const session::Change paused = sessions_.pause(box->session, processes);
   if (!paused) return paused;
   if (processes == session::SessionManager::Processes::end) {
@@ -335,13 +341,21 @@ bool Boxes::remove_snapshot(const std::string& owner, const std::string& id) {
 bool Boxes::came_due(const std::shared_ptr<session::Session>& session) {
   const BoxPtr box = find_any(session->facts().id);
   if (!box) return false;
-  if (box->wish.auto_pause) {
-    const session::Change paused = pause(box, box->wish.auto_pause_processes);
-    return paused || paused.saved;  // by this, or before
-  }
-  // What is paused has no end, whatever deadline it was given meanwhile.
   const MutexLock turn(box->turn);
-  return session->status() == session::Status::paused;
+  // It may have been given more time before it was its turn.
+  if (session->due({}) > std::chrono::steady_clock::now()) return true;
+  if (box->wish.auto_pause) {
+    const session::Change paused = pause_in_turn(box, box->wish.auto_pause_processes);
+    if (paused) return true;
+    if (!paused.saved) {  // it cannot be now: it runs on
+      sessions_.set_deadline(session, deadline_after(pause_again_after));
+      return true;
+    }
+  }
+  if (session->status() != session::Status::paused) return false;
+  // What is paused has no end, whatever deadline it was given meanwhile.
+  sessions_.set_deadline(session, session::SteadyTime::max());
+  return true;
 }
 
 void Boxes::stopping(const session::Session& session) {

@@ -264,6 +264,7 @@ class ConnectionOf final : public Connection,
     std::optional<std::string_view> fault = framing_fault(request_, version_);
     if (folds_.found()) fault = "the lines of a head must not be folded";
     if (!fault) fault = to_origin_form(request_);
+    if (!fault) fault = target_fault(request_);
     const std::size_t mark = std::min(request_.target.find('?'), request_.target.size());
     request_.path = request_.target.substr(0, mark);
     request_.query = request_.target.substr(std::min(mark + 1, request_.target.size()));

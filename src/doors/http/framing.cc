@@ -53,6 +53,12 @@ std::optional<std::string_view> to_origin_form(Request& head) {
   return std::nullopt;
 }
 
+std::optional<std::string_view> target_fault(const Request& head) {
+  if (head.target.starts_with('/') || head.method == "CONNECT") return std::nullopt;
+  if (head.method == "OPTIONS" && head.target == "*") return std::nullopt;
+  return "the target must be a path";
+}
+
 void FoldFinder::take(std::string_view bytes) {
   for (std::size_t at = 0; at < bytes.size() && !found_;) {
     if (at_line_start_) found_ = bytes[at] == ' ' || bytes[at] == '\t';

@@ -20,6 +20,11 @@ std::optional<std::string_view> framing_fault(const Request& head, unsigned vers
 // or nothing; other targets stay as they are.
 std::optional<std::string_view> to_origin_form(Request& head);
 
+// What is wrong with the target, or nothing: that of CONNECT names a server, and that of OPTIONS
+// may be "*"; any other is a path. Asked before the path is looked at by anybody, as another one
+// could read it differently.
+std::optional<std::string_view> target_fault(const Request& head);
+
 // Finds lines of a head that go on with the line before (RFC 9112, 5.2: folds).
 class FoldFinder {
  public:

@@ -58,6 +58,23 @@ TEST(Framing, AnAbsoluteTargetSaysWhoseItIs) {
     EXPECT_EQ(made(wrong), "fault") << wrong;
 }
 
+TEST(Framing, ATargetIsAPath) {
+  const auto is_path = [](std::string method, std::string target) {
+    Request head;
+    head.method = std::move(method);
+    head.target = std::move(target);
+    return !target_fault(head);
+  };
+  for (const char* target : {"/", "/a?b", "//a", "/http://name/a"})
+    EXPECT_TRUE(is_path("GET", target)) << target;
+  for (const char* target : {"", "*", "a", "?a", "http://name/a", "x:/a", "name:80"})
+    EXPECT_FALSE(is_path("GET", target)) << target;
+  EXPECT_TRUE(is_path("OPTIONS", "*"));
+  EXPECT_FALSE(is_path("OPTIONS", "*/a"));
+  EXPECT_TRUE(is_path("CONNECT", "name:80"));
+  EXPECT_TRUE(is_path("CONNECT", ""));
+}
+
 TEST(Framing, FindsFoldsHoweverTheHeadIsCut) {
   const auto found = [](std::string_view head, std::size_t piece) {
     FoldFinder finder;

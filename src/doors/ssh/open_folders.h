@@ -46,6 +46,7 @@ class OpenFolders : public std::enable_shared_from_this<OpenFolders> {
 
   // Nothing: that is more than there may be. `whose`: what tells sandboxes apart.
   std::optional<Share> take(const void* whose, std::size_t entries) {
+    if (entries == 0) return Share();
     const MutexLock lock(mutex_);
     const auto found = of_sandbox_.find(whose);
     const std::size_t its = found == of_sandbox_.end() ? 0 : found->second;

@@ -432,6 +432,26 @@ TEST_F(H2ConnectionTest, TwoNamesOfTheServerAreNone) {
   EXPECT_EQ(client.answer(one).status, 200);
 }
 
+TEST_F(H2ConnectionTest, ATargetIsAPathWhateverTheScheme) {
+  ServedInMemory served(host);
+  ClientInMemory client(served);
+  const auto asked = [&](std::string method, std::string path) {
+    return client.ask({{":method", std::move(method)},
+                       {":scheme", "x"},
+                       {":authority", "box.test"},
+                       {":path", std::move(path)}});
+  };
+  const auto path = asked("GET", "/a");
+  const auto all = asked("OPTIONS", "*");
+  const auto absolute = asked("GET", "http://box.test/a");
+  const auto name = asked("GET", "a");
+  client.exchange();
+  EXPECT_EQ(client.answer(path).status, 200);
+  EXPECT_EQ(client.answer(all).status, 200);
+  EXPECT_EQ(client.answer(absolute).status, 400);
+  EXPECT_EQ(client.answer(name).status, 400);
+}
+
 TEST_F(H2ConnectionTest, AClientMayAskWhetherToGoOn) {
   host.on_admit = [](const Request& request) {
     Admission admission;

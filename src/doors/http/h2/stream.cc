@@ -68,6 +68,8 @@ void H2Stream::admit(H2Head head, H2User::Ends ends) {
   if (head.too_large) return refuse(431, "the head is too large");
   if (head.two_names) return refuse(400, "there must be one name of the server");
   if (const auto fault = framing_fault(request_, 11)) return refuse(400, *fault);
+  // Of a scheme that is not the web's HTTP/2 itself asks for no path.
+  if (const auto fault = target_fault(request_)) return refuse(400, *fault);
   if (request_.method == "CONNECT")
     return refuse(501, "there is no CONNECT by HTTP/2 here: ask by HTTP/1.1");
 
