@@ -176,6 +176,14 @@ TEST_F(HostileGuest, MemoryOfAProcessWithoutItsFirstThreadIsBounded) {
   EXPECT_EQ(run({"echo", "alive"}).output, "alive\n");
 }
 
+// Names as lines of /proc/PID/status begin.
+TEST_F(HostileGuest, MemoryOfAProcessOfAnyNameIsBounded) {
+  const std::vector<std::string> program = guest("takes_memory");
+  for (const char* name : {"RssAnon:", "VmRSS:", "VmSwap:", "VmPTE:", "VmSize:"})
+    EXPECT_TRUE(run({program.front(), "600", name}).memory_exceeded) << name;
+  EXPECT_EQ(run({"echo", "alive"}).output, "alive\n");
+}
+
 TEST_F(HostileGuest, MemoryOfThreadsThatTakeTurnsIsBounded) {
   const End end = run(guest("takes_turns", {"600"}));
   EXPECT_TRUE(end.memory_exceeded);

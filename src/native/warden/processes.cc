@@ -41,9 +41,17 @@ std::string_view read_text(const char* path, Text& to) {
   return {to.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
 }
 
+// Where a line begins with `name`. In the first one a process is called what it likes.
+std::size_t line_with(std::string_view text, std::string_view name) {
+  std::size_t at = text.find(name);
+  while (at != std::string_view::npos && at != 0 && text[at - 1] != '\n')
+    at = text.find(name, at + 1);
+  return at;
+}
+
 // The number after `name` in lines of "Name:   123 kB", in bytes.
 std::uint64_t kilobytes_of(std::string_view text, std::string_view name) {
-  const std::size_t at = text.find(name);
+  const std::size_t at = line_with(text, name);
   if (at == std::string_view::npos) return 0;
   text.remove_prefix(at + name.size());
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
@@ -54,7 +62,8 @@ std::uint64_t kilobytes_of(std::string_view text, std::string_view name) {
 
 // gVisor says only how much memory a process has of any kind.
 std::uint64_t own_memory(std::string_view status) {
-  if (status.find("RssAnon:") == std::string_view::npos) return kilobytes_of(status, "VmRSS:");
+  if (line_with(status, "RssAnon:") == std::string_view::npos)
+    return kilobytes_of(status, "VmRSS:");
   return kilobytes_of(status, "RssAnon:") + kilobytes_of(status, "VmSwap:") +
          kilobytes_of(status, "VmPTE:");
 }
