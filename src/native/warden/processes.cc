@@ -181,9 +181,15 @@ bool is_of_turn(pid_t pid, std::uint32_t turn) {
   return ::prlimit(pid, RLIMIT_LOCKS, nullptr, &limit) == 0 && limit.rlim_max <= limit_of(turn);
 }
 
+// Of a process that is there, and of which the kernel tells nobody in the box: a copy of pid 1, or
+// what executes a file that it may not read, and whose owner or group the box does not have.
+constexpr Mark hidden = ~Mark{0};
+
+// 0: it is gone, or on its way out.
 Mark space_of(pid_t pid) {
   struct stat space{};
-  return ::stat(proc_path(pid, "ns/uts").data(), &space) == 0 ? space.st_ino : 0;
+  if (::stat(proc_path(pid, "ns/uts").data(), &space) == 0) return space.st_ino;
+  return errno == EACCES ? hidden : 0;
 }
 
 }  // namespace
@@ -229,19 +235,21 @@ void Processes::forget(pid_t pid) noexcept {
 
 // A process on its way out has no mark any more.
 Mark Processes::mark_of(pid_t pid) const noexcept {
-  if (const Mark mark = space_of(pid); mark != 0) return mark;
+  const Mark mark = space_of(pid);
+  if (mark != 0 && mark != hidden) return mark;
   if (is_over(state_of(pid))) {
     const pid_t speaker = speaker_of(pid);
     return speaker == pid ? 0 : space_of(speaker);
   }
   const auto command = std::find_if(commands_.begin(), commands_.end(),
                                     [pid](const Command& one) { return one.pid == pid; });
-  return command == commands_.end() ? 0 : command->mark;
+  return command == commands_.end() ? mark : command->mark;
 }
 
 // What may have become of the number between a look at it and the signal does not matter: the
 // descriptor is of the process that it had before the look. Threads that take turns so fast that
-// none of them can be asked hide whose they are: they are of every mark.
+// none of them can be asked hide whose they are, and so does what cannot be asked: they are of every
+// mark.
 bool Processes::signal_marked(pid_t pid, Mark mark, int signal, std::uint32_t turn) const noexcept {
   constexpr int thread_count = 20;
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
@@ -250,7 +258,7 @@ bool Processes::signal_marked(pid_t pid, Mark mark, int signal, std::uint32_t tu
   if (found == 0) {
     const Stat stat(pid);
     if (stat.state() != 'Z' || stat.number(thread_count) < 2) return false;
-  } else if (mark != 0 && found != mark) {
+  } else if (mark != 0 && found != hidden && found != mark) {
     return false;
   }
   if (turn != 0 && !is_of_turn(pid, turn)) return false;
@@ -324,9 +332,16 @@ Processes::Use Processes::exact_use() noexcept {
   each([&](pid_t pid) {
     Text text{};
     const Status status = status_of(pid, text);
-    use.private_bytes += kilobytes_of(status.text, "VmPTE:");
+    const std::uint64_t own = own_memory(status.text);
+    const std::uint64_t shared = kilobytes_of(status.text, "RssShmem:");
+    const std::uint64_t tables = kilobytes_of(status.text, "VmPTE:");
     const std::string_view sums = read_text(proc_path(status.by, "smaps_rollup").data(), text);
-    use.private_bytes += kilobytes_of(sums, "Pss_Anon:") + kilobytes_of(sums, "SwapPss:");
+    if (sums.empty()) {  // it is gone, or hidden
+      use.private_bytes += own;
+      use.shared_bytes += shared;
+      return;
+    }
+    use.private_bytes += tables + kilobytes_of(sums, "Pss_Anon:") + kilobytes_of(sums, "SwapPss:");
     use.shared_bytes += kilobytes_of(sums, "Pss_Shmem:");
   });
   return use;
