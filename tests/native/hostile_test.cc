@@ -233,6 +233,10 @@ TEST_F(HostileGuest, AProcessWithoutItsFirstThreadStopsAndEnds) {
   expect_stopped_and_killed(guest("ends_its_first_thread"), 1);
 }
 
+TEST_F(HostileGuest, AProcessWhoseFirstThreadIsTracedStopsAndEnds) {
+  expect_stopped_and_killed(guest("traces_a_first_thread"), 2);
+}
+
 // Nothing in the box is of the owner of the file.
 TEST_F(HostileGuest, AProgramThatMayNotBeReadIsBoundedStopsAndEnds) {
   const TempDir folder;

@@ -142,6 +142,22 @@ pid_t speaker_of(pid_t pid) {
   return pid;
 }
 
+// A tracer may have stopped the first one alone.
+bool has_running_thread(pid_t pid) {
+  DIR* const threads = ::opendir(proc_path(pid, "task").data());
+  if (threads == nullptr) return false;
+  bool found = false;
+  while (const dirent* entry = found ? nullptr : ::readdir(threads)) {
+    const std::string_view name(entry->d_name);
+    pid_t thread = 0;
+    (void)std::from_chars(name.data(), name.data() + name.size(), thread);
+    const char state = thread != 0 ? state_of(thread) : '\0';
+    found = !is_over(state) && state != 'T' && state != 't';
+  }
+  ::closedir(threads);
+  return found;
+}
+
 struct Status {
   pid_t by;  // who has told it
   std::string_view text;
@@ -288,7 +304,7 @@ void Processes::pause(std::span<const pid_t> waiting) noexcept {
     each([&](pid_t pid) {
       char state = state_of(pid);
       if (state == 'Z') state = state_of(speaker_of(pid));
-      if (state == 'T' || state == 't' || state == 'Z' || state == 'X' || state == '\0') return;
+      if (state == 'T' || is_over(state) || (state == 't' && !has_running_thread(pid))) return;
       const auto known = paused_.begin() + static_cast<std::ptrdiff_t>(paused_count_);
       const bool is_new = std::find(paused_.begin(), known, pid) == known;
       if (is_new && paused_count_ < paused_.size()) {
