@@ -455,6 +455,10 @@ void Init::take_order(Run& run) noexcept {
     const int error = run.ended ? ESRCH : Processes::begin_turn(run.pid, order.turn);
     return answer(run.channel, {.tell = Tell::turn, .value = error});
   }
+  if (order.order == Order::kill_late) {
+    reap();
+    if (run.ended) return answer(run.channel, {.tell = Tell::killed, .value = ESRCH});
+  }
   processes_.end(run.mark, order.order == Order::kill_turn ? order.turn : 0);
   reap();
   answer(run.channel, {.tell = Tell::killed});
