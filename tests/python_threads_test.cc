@@ -2,6 +2,7 @@
 // Threads of python3, each with a stack of its own: what ends them, and what a session keeps of them.
 #include <gmock/gmock.h>
 
+#include "base/resident_memory.h"
 #include "python_session_testing.h"
 
 namespace cloche::testing {
@@ -95,6 +96,21 @@ TEST(PythonThreads, AWaitOfTheOnlyOneEndsAtItsTimeOrWithASignal) {
 }
 
 // They hand over to each other without the scheduler.
+// Each is worthless with the next one.
+TEST(PythonThreads, LeaveNothingOfTheTicksThatTheyHaveAskedFor) {
+  PythonSession session = new_session();
+  EXPECT_EQ(printed(session, R"(
+import _host, struct
+tick = bytearray(b"tck0" + struct.pack("<II", 10000, 34))
+def ask(times):
+    for _ in range(times): _host.call(tick)
+ask(1000))"),
+            "");
+  const std::uint64_t before = resident_bytes();
+  EXPECT_EQ(printed(session, "ask(300_000)"), "");
+  EXPECT_LT(resident_bytes(), before + (32 << 20));
+}
+
 TEST(PythonThreads, AreWhoTheyAreAfterAWaitForALockOfC) {
   PythonSession session = new_session();
   (void)printed(session,

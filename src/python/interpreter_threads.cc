@@ -106,7 +106,8 @@ class InterpreterThreads final : public kernel::Companion {
   bool swap(Stack& stack, std::uint32_t thread_state);
   void hand_to_main() REQUIRES(mutex_);
   std::optional<InterpreterSignals> words_of(const Stack& stack) const REQUIRES(mutex_);
-  void tell_later(std::uint64_t arming, std::chrono::milliseconds delay);
+  void disarm() REQUIRES(mutex_);
+  void tell_later(std::uint64_t arming, std::chrono::milliseconds delay) REQUIRES(mutex_);
   void told(std::uint64_t arming, std::chrono::milliseconds delay) noexcept;
   void tell(const Stack& stack) noexcept REQUIRES(mutex_);
 
@@ -120,8 +121,9 @@ class InterpreterThreads final : public kernel::Companion {
   Condition served_;
   std::optional<wasm::Outcome> failure_ GUARDED_BY(mutex_);
 
-  std::uint64_t arming_ GUARDED_BY(mutex_) = 0;  // of the tick that is awaited
-  bool told_ GUARDED_BY(mutex_) = false;         // that tick, and the next one is not asked for yet
+  std::uint64_t arming_ GUARDED_BY(mutex_) = 0;           // of the tick that is awaited
+  kernel::TimerThread::Id timer_ GUARDED_BY(mutex_) = 0;  // that tells of it; 0: none
+  bool told_ GUARDED_BY(mutex_) = false;  // that tick, and the next one is not asked for yet
   std::uint32_t tick_signal_ GUARDED_BY(mutex_) = 0;
   std::optional<InterpreterSignals> signals_ GUARDED_BY(mutex_);  // the main thread's
   std::byte* memory_ GUARDED_BY(mutex_) = nullptr;
@@ -358,24 +360,30 @@ void InterpreterThreads::tick(const wasm::GuestMemory& memory, std::uint32_t mil
     const kernel::KernelLock lock(task_.kernel().mutex());
     words = task_.interpreter_signals();
   }
-  std::uint64_t arming = 0;
   {
     const MutexLock lock(mutex_);
-    arming = ++arming_;
+    ++arming_;
     told_ = false;
     tick_signal_ = signal;
     signals_ = words;
     memory_ = memory.base();
     memory_bytes_ = memory.size();
+    disarm();
+    if (milliseconds != 0 && milliseconds <= max_tick_ms)
+      tell_later(arming_, std::chrono::milliseconds(milliseconds));
   }
-  if (milliseconds == 0 || milliseconds > max_tick_ms) return;
-  tell_later(arming, std::chrono::milliseconds(milliseconds));
+}
+
+// Nobody waits for that tick any more.
+void InterpreterThreads::disarm() {
+  if (timer_ != 0) (void)task_.kernel().services().timers.cancel(timer_);
+  timer_ = 0;
 }
 
 void InterpreterThreads::tell_later(std::uint64_t arming, std::chrono::milliseconds delay) {
   try {
-    task_.kernel().services().timers.add(std::chrono::steady_clock::now() + delay, this,
-                                         [this, arming, delay] { told(arming, delay); });
+    timer_ = task_.kernel().services().timers.add(std::chrono::steady_clock::now() + delay, this,
+                                                  [this, arming, delay] { told(arming, delay); });
   } catch (const std::exception&) {
     // No thread or no memory for it: the interpreter's threads go on where they wait.
   }
@@ -387,6 +395,7 @@ void InterpreterThreads::told(std::uint64_t arming, std::chrono::milliseconds de
   constexpr std::chrono::milliseconds longest_delay{5'000};
   const MutexLock lock(mutex_);
   if (arming != arming_) return;
+  timer_ = 0;
   told_ = true;
   tell(*current_);
   if (delay < longest_delay) tell_later(arming, 2 * delay);
@@ -414,6 +423,7 @@ void InterpreterThreads::rest() {
   const MutexLock lock(mutex_);
   ++arming_;
   told_ = false;
+  disarm();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python sessions: executions, callbacks, limits.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
@@ -38,6 +39,23 @@ TEST_P(PythonSessions, KeepNamesAndGiveTheLastValue) {
   EXPECT_FALSE(object.result_json);
   EXPECT_FALSE(session.execute("None").result_repr);
   EXPECT_EQ(value_of(session, "__name__"), "'__main__'");
+}
+
+// It is a file of the interpreter in a box, which its code may close.
+TEST_P(PythonSessions, WaitIdlyForOneThatHasClosedItsPort) {
+  if (!is_linux()) GTEST_SKIP() << "the wasm engine's has no such file";
+  PythonSession session = new_session();
+  EXPECT_EQ(value_of(session, "1"), "1");
+  const auto computed = [] {
+    rusage use{};
+    (void)::getrusage(RUSAGE_SELF, &use);
+    return std::chrono::seconds(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+           std::chrono::microseconds(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  const auto before = computed();
+  (void)session.execute("import os, time\nos.close(7)\ntime.sleep(1.5)");
+  EXPECT_LT(computed() - before, (std::chrono::steady_clock::now() - begin) / 8);
 }
 
 TEST_P(PythonSessions, SayHowMuchMemoryTheirInterpreterHasHadAtMost) {

@@ -20,6 +20,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/temp_dir_testing.h"
 #include "native/host/box.h"
 #include "native/host/patience.h"
 #include "native/host/test_image_testing.h"
@@ -130,6 +131,42 @@ class HostileGuest : public testing::Test {
     }
   }
 
+  // While it writes to its file again and again, in so many processes.
+  void expect_stopped_and_killed(std::vector<std::string> arguments, std::uint64_t processes) {
+    const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    auto command = box_->start({.arguments = std::move(arguments),
+                                .environment = {"PATH=/usr/bin:/bin"},
+                                .directory = "/",
+                                .files = {nothing.get(), nothing.get(), nothing.get()}});
+    ASSERT_TRUE(command.ok());
+    const auto beat = [&] { return run({"cat", "/workspace/beat"}).output; };
+    const auto is_beating = [&] {
+      const std::string before = beat();
+      return run({"sleep", "0.2"}).output.empty() && beat() != before;
+    };
+    while (beat().find_first_not_of("0123456789\n") != std::string::npos) continue;
+    EXPECT_TRUE(is_beating());
+    EXPECT_EQ(box_->usage()->processes, processes);
+    expect_no_change_in_a_pause();
+    EXPECT_TRUE(is_beating());
+    kill(**command);
+    EXPECT_FALSE(is_beating());
+    EXPECT_EQ(box_->usage()->processes, 0U);
+  }
+
+  void expect_no_change_in_a_pause() {
+    const auto pause = box_->pause();
+    ASSERT_TRUE(pause.ok());
+    const auto changed_at = [&] {
+      struct stat of{};
+      EXPECT_EQ(::fstatat((*pause)->changes(), "workspace/beat", &of, 0), 0);
+      return std::pair(of.st_mtim.tv_sec, of.st_mtim.tv_nsec);
+    };
+    const auto before = changed_at();
+    ::usleep(200'000);
+    EXPECT_EQ(changed_at(), before);
+  }
+
   // A kill ends all that it has started, once there are so many processes.
   void expect_killed(const std::string& name, std::uint64_t processes) {
     const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -176,6 +213,14 @@ TEST_F(HostileGuest, MemoryOfAProcessWithoutItsFirstThreadIsBounded) {
   EXPECT_EQ(run({"echo", "alive"}).output, "alive\n");
 }
 
+// Names as lines of /proc/PID/status begin.
+TEST_F(HostileGuest, MemoryOfAProcessOfAnyNameIsBounded) {
+  const std::vector<std::string> program = guest("takes_memory");
+  for (const char* name : {"RssAnon:", "VmRSS:", "VmSwap:", "VmPTE:", "VmSize:"})
+    EXPECT_TRUE(run({program.front(), "600", name}).memory_exceeded) << name;
+  EXPECT_EQ(run({"echo", "alive"}).output, "alive\n");
+}
+
 TEST_F(HostileGuest, MemoryOfThreadsThatTakeTurnsIsBounded) {
   const End end = run(guest("takes_turns", {"600"}));
   EXPECT_TRUE(end.memory_exceeded);
@@ -185,36 +230,26 @@ TEST_F(HostileGuest, MemoryOfThreadsThatTakeTurnsIsBounded) {
 TEST_F(HostileGuest, ThreadsThatTakeTurnsEnd) { expect_killed("takes_turns", 1); }
 
 TEST_F(HostileGuest, AProcessWithoutItsFirstThreadStopsAndEnds) {
-  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  auto command = box_->start({.arguments = guest("ends_its_first_thread"),
-                              .environment = {},
-                              .directory = "/",
-                              .files = {nothing.get(), nothing.get(), nothing.get()}});
-  ASSERT_TRUE(command.ok());
-  const auto beat = [&] { return run({"cat", "/workspace/beat"}).output; };
-  const auto is_beating = [&] {
-    const std::string before = beat();
-    return run({"sleep", "0.2"}).output.empty() && beat() != before;
-  };
-  while (beat().empty()) continue;
-  EXPECT_TRUE(is_beating());
-  EXPECT_EQ(box_->usage()->processes, 1U);
-  {
-    const auto pause = box_->pause();
-    ASSERT_TRUE(pause.ok());
-    const auto still = [&] {
-      struct stat of{};
-      EXPECT_EQ(::fstatat((*pause)->changes(), "workspace/beat", &of, 0), 0);
-      return std::pair(of.st_mtim.tv_sec, of.st_mtim.tv_nsec);
-    };
-    const auto before = still();
-    ::usleep(200'000);
-    EXPECT_EQ(still(), before);
-  }
-  EXPECT_TRUE(is_beating());
-  kill(**command);
-  EXPECT_FALSE(is_beating());
-  EXPECT_EQ(box_->usage()->processes, 0U);
+  expect_stopped_and_killed(guest("ends_its_first_thread"), 1);
+}
+
+TEST_F(HostileGuest, AProcessWhoseFirstThreadIsTracedStopsAndEnds) {
+  expect_stopped_and_killed(guest("traces_a_first_thread"), 2);
+}
+
+// Nothing in the box is of the owner of the file.
+TEST_F(HostileGuest, AProgramThatMayNotBeReadIsBoundedStopsAndEnds) {
+  const TempDir folder;
+  const std::filesystem::path program = folder.path() / "program";
+  std::filesystem::copy_file(CLOCHE_NATIVE_GUESTS_DIR "/takes_memory", program);
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+  if (::chown(program.c_str(), 1234, 1234) != 0) GTEST_SKIP() << "root alone gives files away";
+  ASSERT_EQ(::chmod(program.c_str(), 0711), 0);
+  BoxPlan with_folder = plan();
+  with_folder.mounts = {{.host_path = folder.path(), .guest_path = "/m", .is_read_only = true}};
+  box_ = warden_.make(with_folder);
+  EXPECT_TRUE(run({"/m/program", "600"}).memory_exceeded);
+  expect_stopped_and_killed({"bash", "-c", "/m/program; true"}, 2);
 }
 
 // What a guest has on its way counts for all of one user of the machine.

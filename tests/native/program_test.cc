@@ -138,6 +138,11 @@ TEST_F(LinuxEngine, WhatItHasNotIsOneSentence) {
   }
 }
 
+TEST_F(LinuxEngine, ListsOfPackagesAreOneWord) {
+  EXPECT_EQ(bash("$CLOCHE image make --packages gcc,make fedora").said,
+            "cloche: image make knows debian: cloche image make debian\n");
+}
+
 TEST_F(LinuxEngine, IsAtHandInTheSdk) {
   const Ended ended = python(R"py(
 import cloche

@@ -51,7 +51,7 @@ Options parse_make(const std::vector<std::string>& words) {
   CLI::App app;
   app.set_help_flag();
   app.add_option("what", what);
-  app.add_option("--packages", options.image_packages)->expected(1)->delimiter(',');
+  app.add_option("--packages", options.image_packages)->expected(1)->delimiter(',')->take_all();
   app.add_option("--suite", options.suite);
   app.add_option("--name", options.image_name);
   parse_words(app, words, "image");

@@ -89,6 +89,10 @@ void Command::kill() {
   (void)warden::send_record(channel_.get(), warden::RunOrder{.order = warden::Order::kill});
 }
 
+void Command::kill_late() {
+  (void)warden::send_record(channel_.get(), warden::RunOrder{.order = warden::Order::kill_late});
+}
+
 void Command::signal(int number) {
   (void)warden::send_record(channel_.get(),
                             warden::RunOrder{.order = warden::Order::signal, .signal = number});

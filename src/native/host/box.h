@@ -55,6 +55,8 @@ class Command {
 
   // Asks for the end of all that the command has started; Tell::killed comes.
   void kill();
+  // The same, unless the command has ended by itself: Tell::killed says ESRCH then.
+  void kill_late();
   void signal(int number);
   // Of one that stays, and does one thing after the other: what it starts from now on is of this
   // turn, whose number is larger than that of the one before; Tell::turn comes.

@@ -417,11 +417,11 @@ pid_t Init::fork_apart() noexcept {
   return -1;
 }
 
-// With a mark of its own, so that no run's end is its end. Nothing else is open in it, and the guest,
-// whom it is in the midst of, cannot look into it.
+// No run's end is its end. Nothing else is open in it, and the guest, whom it is in the midst of,
+// cannot look into it.
 void Init::start_tree(Ask what, Fd channel, Fd stream) noexcept {
   if (!channel) return;
-  const pid_t pid = stream && ::unshare(CLONE_NEWUTS) == 0 ? ::fork() : -1;
+  const pid_t pid = stream ? fork_apart() : -1;
   if (pid < 0) return answer(channel, {.value = stream ? errno : EINVAL});
   if (pid > 0) return;
   reset_signals();
@@ -454,6 +454,10 @@ void Init::take_order(Run& run) noexcept {
   if (order.order == Order::turn) {
     const int error = run.ended ? ESRCH : Processes::begin_turn(run.pid, order.turn);
     return answer(run.channel, {.tell = Tell::turn, .value = error});
+  }
+  if (order.order == Order::kill_late) {
+    reap();
+    if (run.ended) return answer(run.channel, {.tell = Tell::killed, .value = ESRCH});
   }
   processes_.end(run.mark, order.order == Order::kill_turn ? order.turn : 0);
   reap();

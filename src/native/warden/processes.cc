@@ -41,9 +41,17 @@ std::string_view read_text(const char* path, Text& to) {
   return {to.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
 }
 
+// Where a line begins with `name`. In the first one a process is called what it likes.
+std::size_t line_with(std::string_view text, std::string_view name) {
+  std::size_t at = text.find(name);
+  while (at != std::string_view::npos && at != 0 && text[at - 1] != '\n')
+    at = text.find(name, at + 1);
+  return at;
+}
+
 // The number after `name` in lines of "Name:   123 kB", in bytes.
 std::uint64_t kilobytes_of(std::string_view text, std::string_view name) {
-  const std::size_t at = text.find(name);
+  const std::size_t at = line_with(text, name);
   if (at == std::string_view::npos) return 0;
   text.remove_prefix(at + name.size());
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
@@ -54,7 +62,8 @@ std::uint64_t kilobytes_of(std::string_view text, std::string_view name) {
 
 // gVisor says only how much memory a process has of any kind.
 std::uint64_t own_memory(std::string_view status) {
-  if (status.find("RssAnon:") == std::string_view::npos) return kilobytes_of(status, "VmRSS:");
+  if (line_with(status, "RssAnon:") == std::string_view::npos)
+    return kilobytes_of(status, "VmRSS:");
   return kilobytes_of(status, "RssAnon:") + kilobytes_of(status, "VmSwap:") +
          kilobytes_of(status, "VmPTE:");
 }
@@ -133,6 +142,22 @@ pid_t speaker_of(pid_t pid) {
   return pid;
 }
 
+// A tracer may have stopped the first one alone.
+bool has_running_thread(pid_t pid) {
+  DIR* const threads = ::opendir(proc_path(pid, "task").data());
+  if (threads == nullptr) return false;
+  bool found = false;
+  while (const dirent* entry = found ? nullptr : ::readdir(threads)) {
+    const std::string_view name(entry->d_name);
+    pid_t thread = 0;
+    (void)std::from_chars(name.data(), name.data() + name.size(), thread);
+    const char state = thread != 0 ? state_of(thread) : '\0';
+    found = !is_over(state) && state != 'T' && state != 't';
+  }
+  ::closedir(threads);
+  return found;
+}
+
 struct Status {
   pid_t by;  // who has told it
   std::string_view text;
@@ -172,9 +197,15 @@ bool is_of_turn(pid_t pid, std::uint32_t turn) {
   return ::prlimit(pid, RLIMIT_LOCKS, nullptr, &limit) == 0 && limit.rlim_max <= limit_of(turn);
 }
 
+// Of a process that is there, and of which the kernel tells nobody in the box: a copy of pid 1, or
+// what executes a file that it may not read, and whose owner or group the box does not have.
+constexpr Mark hidden = ~Mark{0};
+
+// 0: it is gone, or on its way out.
 Mark space_of(pid_t pid) {
   struct stat space{};
-  return ::stat(proc_path(pid, "ns/uts").data(), &space) == 0 ? space.st_ino : 0;
+  if (::stat(proc_path(pid, "ns/uts").data(), &space) == 0) return space.st_ino;
+  return errno == EACCES ? hidden : 0;
 }
 
 }  // namespace
@@ -220,19 +251,21 @@ void Processes::forget(pid_t pid) noexcept {
 
 // A process on its way out has no mark any more.
 Mark Processes::mark_of(pid_t pid) const noexcept {
-  if (const Mark mark = space_of(pid); mark != 0) return mark;
+  const Mark mark = space_of(pid);
+  if (mark != 0 && mark != hidden) return mark;
   if (is_over(state_of(pid))) {
     const pid_t speaker = speaker_of(pid);
     return speaker == pid ? 0 : space_of(speaker);
   }
   const auto command = std::find_if(commands_.begin(), commands_.end(),
                                     [pid](const Command& one) { return one.pid == pid; });
-  return command == commands_.end() ? 0 : command->mark;
+  return command == commands_.end() ? mark : command->mark;
 }
 
 // What may have become of the number between a look at it and the signal does not matter: the
 // descriptor is of the process that it had before the look. Threads that take turns so fast that
-// none of them can be asked hide whose they are: they are of every mark.
+// none of them can be asked hide whose they are, and so does what cannot be asked: they are of every
+// mark.
 bool Processes::signal_marked(pid_t pid, Mark mark, int signal, std::uint32_t turn) const noexcept {
   constexpr int thread_count = 20;
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
@@ -241,7 +274,7 @@ bool Processes::signal_marked(pid_t pid, Mark mark, int signal, std::uint32_t tu
   if (found == 0) {
     const Stat stat(pid);
     if (stat.state() != 'Z' || stat.number(thread_count) < 2) return false;
-  } else if (mark != 0 && found != mark) {
+  } else if (mark != 0 && found != hidden && found != mark) {
     return false;
   }
   if (turn != 0 && !is_of_turn(pid, turn)) return false;
@@ -271,7 +304,7 @@ void Processes::pause(std::span<const pid_t> waiting) noexcept {
     each([&](pid_t pid) {
       char state = state_of(pid);
       if (state == 'Z') state = state_of(speaker_of(pid));
-      if (state == 'T' || state == 't' || state == 'Z' || state == 'X' || state == '\0') return;
+      if (state == 'T' || is_over(state) || (state == 't' && !has_running_thread(pid))) return;
       const auto known = paused_.begin() + static_cast<std::ptrdiff_t>(paused_count_);
       const bool is_new = std::find(paused_.begin(), known, pid) == known;
       if (is_new && paused_count_ < paused_.size()) {
@@ -315,9 +348,16 @@ Processes::Use Processes::exact_use() noexcept {
   each([&](pid_t pid) {
     Text text{};
     const Status status = status_of(pid, text);
-    use.private_bytes += kilobytes_of(status.text, "VmPTE:");
+    const std::uint64_t own = own_memory(status.text);
+    const std::uint64_t shared = kilobytes_of(status.text, "RssShmem:");
+    const std::uint64_t tables = kilobytes_of(status.text, "VmPTE:");
     const std::string_view sums = read_text(proc_path(status.by, "smaps_rollup").data(), text);
-    use.private_bytes += kilobytes_of(sums, "Pss_Anon:") + kilobytes_of(sums, "SwapPss:");
+    if (sums.empty()) {  // it is gone, or hidden
+      use.private_bytes += own;
+      use.shared_bytes += shared;
+      return;
+    }
+    use.private_bytes += tables + kilobytes_of(sums, "Pss_Anon:") + kilobytes_of(sums, "SwapPss:");
     use.shared_bytes += kilobytes_of(sums, "Pss_Shmem:");
   });
   return use;

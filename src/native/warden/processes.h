@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The processes of a box, as its pid 1 sees them in /proc. A run is told by its mark, the uts
 // namespace that its command was started in: all that it starts inherits it, and nothing leaves it.
+// Of what executes a file that it may not read the kernel may tell nothing: that is of every run.
 #pragma once
 
 #include <dirent.h>
@@ -23,7 +24,7 @@ class Processes {
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
 
-  // Spared by what follows: the file server, and relays. False: there are too many.
+  // Spared by what follows: the file server, packers and relays. False: there are too many.
   bool spare(pid_t pid) noexcept;
   // A command that pid 1 has started, and its mark: until it has become its program it is a copy of
   // pid 1, of which /proc says nothing.

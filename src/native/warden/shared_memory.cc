@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -54,15 +55,17 @@ Mapping mapping_of(std::string_view line) {
   return one;
 }
 
-// Calls `use` for each line, until it answers false. False then, and where a line is too long.
+// Calls `use` for each line, until it answers false. False then, where a line is too long, and where
+// nobody may look.
 template <typename Use>
 bool for_each_line(pid_t pid, Use&& use) {
   std::array<char, 64> path{};
   std::snprintf(path.data(), path.size(), "/proc/%d/maps", pid);
   const Fd file(::open(path.data(), O_RDONLY | O_CLOEXEC));
+  if (!file) return errno != EACCES;
   static std::array<char, piece_bytes> text;
   std::size_t have = 0;
-  while (file) {
+  for (;;) {
     const ssize_t got = ::read(file.get(), text.data() + have, text.size() - have);
     if (got <= 0) return true;
     std::string_view rest(text.data(), have + static_cast<std::size_t>(got));
@@ -74,7 +77,6 @@ bool for_each_line(pid_t pid, Use&& use) {
     if (have == text.size()) return false;
     std::memmove(text.data(), rest.data(), have);
   }
-  return true;
 }
 
 }  // namespace

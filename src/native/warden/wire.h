@@ -13,7 +13,7 @@
 
 namespace cloche::warden {
 
-inline constexpr std::uint32_t protocol_version = 12;
+inline constexpr std::uint32_t protocol_version = 13;
 inline constexpr int socket_fd = 3;          // of the warden, at its start
 inline constexpr int mounter_fd = 4;         // of the warden that root starts
 inline constexpr std::size_t most_fds = 24;  // beside a record
@@ -216,7 +216,7 @@ enum class Tell : std::uint8_t {
   terminal,     // of run: its master is beside it
   not_started,  // of run: `step` and `value`, an errno; it ends then
   ended,        // of run: `value` is the wait status of the command
-  killed,       // of run: nothing of it is left, or of the turn that was to end
+  killed,       // of run: nothing of it is left, or of the turn that was to end; or `value`
   turn,         // of run: its turn has begun, or `value` is an errno
   answer,       // of the others: done, or `value` is an errno
 };
@@ -240,6 +240,7 @@ struct Answer {
 
 enum class Order : std::uint8_t {
   kill,       // the run's processes, in whatever session
+  kill_late,  // the same, unless its command has ended by itself: `killed` says ESRCH then
   signal,     // for the foreground of its terminal, or its process group
   turn,       // of a command that stays: what it starts from now on is of the turn `turn`
   kill_turn,  // the command, and what it has started in the turn `turn` or later

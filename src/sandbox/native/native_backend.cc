@@ -316,7 +316,7 @@ RunResult NativeBackend::run_command(const RunOptions& options,
   const std::uint64_t before = cancellations();
   NativeCommand::Plan plan = plan_of(options);
   plan.side_input = std::move(side_input);
-  NativeCommand command(*box_, std::move(plan));
+  NativeCommand command(*box_, timers(), std::move(plan));
   RunResult result = result_of(command, options, before);
   if (side_output != nullptr) *side_output = command.take_side_output();
   return result;

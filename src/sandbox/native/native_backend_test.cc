@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <future>
+#include <stop_token>
+#include <thread>
 
 #include "base/refused_threads_testing.h"
 #include "native/host/test_image_testing.h"
@@ -88,6 +90,44 @@ TEST_P(NativeSandbox, ATimeLimitEndsAllOfARun) {
   EXPECT_EQ(result.stdout_data, "begun\n");
   EXPECT_EQ(result.reason, "the command was stopped at its time limit of 200 ms");
   EXPECT_EQ(run("ps ax -o args= | grep -c '^sleep'").stdout_data, "0\n");
+}
+
+TEST_P(NativeSandbox, ATimeLimitHoldsWhileOutputIsTakenSlowly) {
+  std::stop_source stop;
+  int pieces = 0;
+  RunOptions options;
+  options.timeout = std::chrono::milliseconds(300);
+  options.stop = stop.get_token();
+  options.output = [&](Stream, std::string_view) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (++pieces == 1000) stop.request_stop();
+  };
+  EXPECT_EQ(run("yes", options).status, RunStatus::timed_out);
+}
+
+TEST_P(NativeSandbox, ATimeLimitHoldsWhileNobodyTakesOutput) {
+  bool has_ended = false;
+  RunOptions options;
+  options.timeout = std::chrono::milliseconds(300);
+  options.output = [&](Stream, std::string_view) {
+    for (int i = 0; i < 1000 && !has_ended; ++i) {
+      has_ended = sandbox_->processes().empty();
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  };
+  EXPECT_EQ(run("yes & sleep 1000", options).status, RunStatus::timed_out);
+  EXPECT_TRUE(has_ended);
+}
+
+TEST_P(NativeSandbox, OutputThatIsTakenLateIsOfACommandThatHasEndedInTime) {
+  RunOptions options;
+  options.timeout = std::chrono::seconds(2);
+  options.output = [&](Stream, std::string_view) {
+    std::this_thread::sleep_for(2 * *options.timeout);
+  };
+  const RunResult result = run("sleep 1000 >/dev/null 2>&1 & echo begun", options);
+  EXPECT_EQ(result.status, RunStatus::exited) << result.reason;
+  EXPECT_EQ(run("ps ax -o args= | grep -c '^sleep'").stdout_data, "1\n");
 }
 
 TEST_P(NativeSandbox, StopAndCancelEndRuns) {

@@ -72,7 +72,8 @@ RunResult native_not_started(const std::string& program, const std::string& dire
   return result;
 }
 
-NativeCommand::NativeCommand(native::Box& box, Plan plan) : box_(box), plan_(std::move(plan)) {
+NativeCommand::NativeCommand(native::Box& box, kernel::TimerThread& timers, Plan plan)
+    : box_(box), plan_(std::move(plan)), alarm_(timers) {
   wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   std::vector<int> files;
   std::vector<UniqueFd> theirs;
@@ -80,8 +81,11 @@ NativeCommand::NativeCommand(native::Box& box, Plan plan) : box_(box), plan_(std
   if (plan_.refusal != 0) opened = errno_from_host(plan_.refusal);
   if (opened && wake_) {
     plan_.spec.files = files;
+    if (plan_.timeout.count() > 0) alarm_.set(begin_ + plan_.timeout, [this] { be_late(); });
     opened = begin(files);
+    const MutexLock lock(mutex_);
     has_begun_ = opened.ok();
+    if (has_begun_ && is_late_) ask_late_one_to_end();
     if (has_begun_) return;
   }
   const int error = opened ? EMFILE : static_cast<int>(opened.error());
@@ -117,6 +121,27 @@ void NativeCommand::ask_to_end() {
   } else {
     command_->kill();
   }
+}
+
+// How one ends that has ended by itself does not depend on how fast its output is taken.
+void NativeCommand::ask_late_one_to_end() {
+  if (plan_.shell != nullptr || plan_.until_streams_end) return ask_to_end();
+  command_->kill_late();
+}
+
+// On the timers' thread, also before it has begun.
+void NativeCommand::be_late() {
+  const MutexLock lock(mutex_);
+  if (settled_ || ended_) return;
+  is_late_ = true;
+  if (has_begun_) ask_late_one_to_end();
+  wake();
+}
+
+void NativeCommand::notice_lateness() {
+  if (!is_late_ || asked_to_end_) return;
+  timed_out_ = asked_to_end_ = true;
+  phase_end_ = Clock::now() + native::patience;
 }
 
 Result<void> NativeCommand::open_streams(std::vector<int>& files, std::vector<UniqueFd>& theirs) {
@@ -159,14 +184,8 @@ RunResult NativeCommand::wait() {
 }
 
 int NativeCommand::patience_ms() const {
-  std::optional<Clock::time_point> until;
-  if (phase_ == Phase::settling || asked_to_end_) {
-    until = phase_end_;
-  } else if (plan_.timeout.count() > 0) {
-    until = begin_ + plan_.timeout;
-  }
-  if (!until) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - Clock::now());
+  if (phase_ != Phase::settling && !asked_to_end_) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(phase_end_ - Clock::now());
   const std::int64_t most =
       phase_ == Phase::settling ? settle_quiet.count() : std::int64_t{3'600'000};
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, most));
@@ -196,10 +215,9 @@ bool NativeCommand::step() {
   watch(7, plan_.shell != nullptr && is_waiting() ? plan_.shell->answers() : -1, POLLIN);
   const int ready = ::poll(waiting.data(), waiting.size(), patience_ms());
   if (ready < 0 && errno != EINTR) return false;
-  if (ready <= 0) {
-    give_up_waiting();
-    return phase_ != Phase::over;
-  }
+  notice_lateness();
+  if (ready <= 0 || is_waiting()) give_up_waiting();
+  if (ready <= 0 || phase_ == Phase::over) return phase_ != Phase::over;
   std::uint64_t count = 0;
   if (waiting[3].revents != 0) (void)!::read(wake_.get(), &count, sizeof count);
   if (waiting[1].revents != 0) (void)read_from(out_);
@@ -216,28 +234,22 @@ bool NativeCommand::step() {
   return phase_ != Phase::over;
 }
 
-// The time is over, or it is quiet after the end.
+// Its pid 1 does not answer, or it is quiet after the end.
 void NativeCommand::give_up_waiting() {
   if (phase_ == Phase::settling) {
     phase_ = Phase::over;
     return;
   }
-  if (asked_to_end_) {
-    if (Clock::now() < phase_end_) return;
-    box_.end();  // its pid 1 does not answer
-    status_ = status_.value_or(SIGKILL);
-    phase_ = Phase::over;
-    return;
-  }
-  if (plan_.timeout.count() == 0 || Clock::now() < begin_ + plan_.timeout) return;
-  timed_out_ = asked_to_end_ = true;
-  phase_end_ = Clock::now() + native::patience;
-  ask_to_end();
+  if (!asked_to_end_ || Clock::now() < phase_end_) return;
+  box_.end();
+  status_ = status_.value_or(SIGKILL);
+  phase_ = Phase::over;
 }
 
 // One that is to end is not asked any more; how one has ended that says nothing, pid 1 says.
 void NativeCommand::hear_shell() {
   const std::optional<shell::Answer> answer = plan_.shell->read_answer();
+  notice_lateness();
   if (!answer || answer->number != plan_.shell->turn() || asked_to_end_ || killed_) return;
   has_answered_ = true;
   switch (answer->tell) {
@@ -276,6 +288,7 @@ void NativeCommand::hear() {
 }
 
 void NativeCommand::take(const warden::Answer& answer) {
+  notice_lateness();
   switch (answer.tell) {
     case warden::Tell::terminal: return take_terminal(command_->take_terminal());
     case warden::Tell::not_started:
@@ -293,7 +306,10 @@ void NativeCommand::take(const warden::Answer& answer) {
       }
       settle();
       return;
-    case warden::Tell::killed: settle(); return;
+    case warden::Tell::killed:
+      if (answer.value == ESRCH) timed_out_ = false;
+      settle();
+      return;
     case warden::Tell::started:
     case warden::Tell::turn:
     case warden::Tell::answer: return;
@@ -301,6 +317,10 @@ void NativeCommand::take(const warden::Answer& answer) {
 }
 
 void NativeCommand::settle() {
+  {
+    const MutexLock lock(mutex_);
+    settled_ = true;
+  }
   phase_ = Phase::settling;
   phase_end_ = Clock::now() + settle_most;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NativeCommand: a command in a box from its start to its RunResult: input, output, time limit and
-// end, in one loop of the thread that waits for it.
+// end, in one loop of the thread that waits for it. The time limit holds also while nobody takes
+// its output: a command that has not ended by itself by then is killed.
 //
 // Threads: wait() is called once, by one thread; the rest by any.
 #pragma once
@@ -14,6 +15,7 @@
 #include "base/mutex.h"
 #include "base/unique_fd.h"
 #include "cloche/live_run.h"
+#include "kernel/time/timer_thread.h"
 #include "native/host/box.h"
 #include "sandbox/clean_output.h"
 
@@ -44,7 +46,8 @@ class NativeCommand {
     LiveShell* shell = nullptr;
     std::string frame;  // of that
   };
-  NativeCommand(native::Box& box, Plan plan);
+  // `timers` have its time limit.
+  NativeCommand(native::Box& box, kernel::TimerThread& timers, Plan plan);
   ~NativeCommand();
   NativeCommand(const NativeCommand&) = delete;
   NativeCommand& operator=(const NativeCommand&) = delete;
@@ -74,11 +77,32 @@ class NativeCommand {
     Stream stream = Stream::out;
   };
 
+  // The timer at the time limit: it is over before anything else here is.
+  class Alarm {
+   public:
+    explicit Alarm(kernel::TimerThread& timers) : timers_(timers) {}
+    ~Alarm() {
+      if (id_ != 0 && !timers_.cancel(id_)) timers_.drain(this);
+    }
+    Alarm(const Alarm&) = delete;
+    Alarm& operator=(const Alarm&) = delete;
+    void set(kernel::TimerThread::Time when, std::function<void()> callback) {
+      id_ = timers_.add(when, this, std::move(callback));
+    }
+
+   private:
+    kernel::TimerThread& timers_;
+    kernel::TimerThread::Id id_ = 0;
+  };
+
   Result<void> open_streams(std::vector<int>& files, std::vector<UniqueFd>& theirs);
   Result<void> begin(const std::vector<int>& files);
   void take_terminal(UniqueFd terminal);
   native::Command& command() noexcept;
   void ask_to_end();
+  void ask_late_one_to_end();
+  void be_late();
+  void notice_lateness();
   void hear_shell();
   bool step();
   void hear();
@@ -103,7 +127,7 @@ class NativeCommand {
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point phase_end_;  // of settling, or of waiting for a kill
   Phase phase_ = Phase::running;
-  bool has_begun_ = false;     // from the constructor on
+  bool has_begun_ = false;     // from the constructor on, which sets it with the mutex held
   bool has_answered_ = false;  // the shell, of a turn
   bool asked_to_end_ = false;
   bool timed_out_ = false;
@@ -117,8 +141,11 @@ class NativeCommand {
   Mutex mutex_;
   UniqueFd input_ GUARDED_BY(mutex_);  // the command's: a pipe, or the terminal
   bool starved_ GUARDED_BY(mutex_) = false;
+  bool settled_ GUARDED_BY(mutex_) = false;  // it has ended, and what it leaves may stay
   bool ended_ GUARDED_BY(mutex_) = false;
   std::atomic<bool> killed_ = false;
+  std::atomic<bool> is_late_ = false;  // its time is over, and it has been asked to end
+  Alarm alarm_;
 };
 
 // For a command that could not be started, as the other engine says it.

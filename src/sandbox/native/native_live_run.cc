@@ -26,7 +26,7 @@ class NativeLiveRun final : public LiveRunState {
           if (command_) drive();
         })) {
     try {
-      command_.emplace(sandbox.box(), plan());
+      command_.emplace(sandbox.box(), sandbox.timers(), plan());
     } catch (...) {
       begun_.count_down();
       thread_.join();

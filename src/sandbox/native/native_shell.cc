@@ -126,7 +126,7 @@ RunResult NativeShell::run_live(const RunOptions& options, std::uint64_t cancell
   NativeCommand::Plan plan = sandbox_.plan_of(named);
   plan.shell = live_.get();
   plan.frame = frame_of(options, current);
-  NativeCommand command(sandbox_.box(), std::move(plan));
+  NativeCommand command(sandbox_.box(), sandbox_.timers(), std::move(plan));
   RunResult result = sandbox_.result_of(command, options, cancellations);
   if (result.status == RunStatus::not_started && sandbox_.refusal_of(options.account) != 0)
     return result;

@@ -161,13 +161,14 @@ bool NativeTurn::step(int wait_ms) {
     if (mail_->unsent.size() < python::SessionPort::max_unread_bytes) port_events |= POLLIN;
     if (!mail_->unsent.empty()) port_events |= POLLOUT;
   }
-  std::array<pollfd, 7> waiting{{{interpreter_.command().channel(), POLLIN, 0},
-                                 {interpreter_.out().get(), POLLIN, 0},
-                                 {interpreter_.err().get(), POLLIN, 0},
-                                 {interpreter_.answers(), POLLIN, 0},
-                                 {input_.empty() ? -1 : interpreter_.requests(), POLLOUT, 0},
-                                 {port_events == 0 ? -1 : interpreter_.port(), port_events, 0},
-                                 {mail_ == nullptr ? -1 : mail_->wake.get(), POLLIN, 0}}};
+  std::array<pollfd, 7> waiting{
+      {{interpreter_.command().channel(), POLLIN, 0},
+       {interpreter_.out().get(), POLLIN, 0},
+       {interpreter_.err().get(), POLLIN, 0},
+       {interpreter_.answers(), POLLIN, 0},
+       {input_.empty() ? -1 : interpreter_.requests(), POLLOUT, 0},
+       {port_events == 0 || is_port_over_ ? -1 : interpreter_.port(), port_events, 0},
+       {mail_ == nullptr ? -1 : mail_->wake.get(), POLLIN, 0}}};
   const int ready = ::poll(waiting.data(), waiting.size(), wait_ms);
   if (ready <= 0) return ready < 0 && errno == EINTR;
   if (mail_ != nullptr && waiting[6].revents != 0) {
@@ -227,6 +228,7 @@ bool NativeTurn::read_port() {
   std::array<char, NativeInterpreter::packet_bytes> packet;
   const ssize_t got =
       ::recv(interpreter_.port(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_TRUNC);
+  if (got == 0) is_port_over_ = true;
   if (got <= 0) return false;
   const auto size = static_cast<std::size_t>(got);
   std::uint32_t number = 0;
@@ -259,6 +261,7 @@ void NativeTurn::send_mail() {
     const ssize_t done = ::send(interpreter_.port(), mail_->unsent.data() + sent,
                                 std::min(mail_packet_bytes, mail_->unsent.size() - sent),
                                 MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (done < 0 && errno != EAGAIN && errno != EINTR) is_port_over_ = true;
     if (done <= 0) break;
     sent += static_cast<std::size_t>(done);
   }

@@ -94,7 +94,8 @@ class NativeTurn {
   Clock::time_point cpu_due_;  // when its computing time is looked at again
   std::chrono::nanoseconds cpu_at_stop_{0};
   Clock::time_point stopped_at_;
-  bool is_told_ = false;  // of the stop in progress
+  bool is_told_ = false;       // of the stop in progress
+  bool is_port_over_ = false;  // nobody is at its other end
   // Frames that have not ended yet, by their number.
   std::map<std::uint32_t, std::string> frames_;
   std::size_t frame_bytes_ = 0;
