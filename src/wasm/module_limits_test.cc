@@ -66,7 +66,7 @@ TEST(ModuleLimits, ManyImportsAndExportsAreRefused) {
       module.insert(module.end(), content.begin(), content.end());
       const auto problem = beyond_limits(module);
       EXPECT_EQ(problem.has_value(), count > most) << what;
-      if (problem) EXPECT_THAT(*problem, testing::HasSubstr(what));
+      EXPECT_THAT(problem.value_or(what), testing::HasSubstr(what));
     }
   }
 }
