@@ -10,6 +10,8 @@
 #include <sstream>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "base/resident_memory.h"
 #include "base/waiting_testing.h"
 #include "sandbox_testing.h"
@@ -218,6 +220,62 @@ TEST(Limits, AProgramThatIsReadIsMemory) {
   EXPECT_LT(most, before + limit + (96 << 20));
   sandbox->cancel();  // what a shell without memory has left
   expect_usable(*sandbox);
+}
+
+TEST(Limits, AStartFunctionThatCallsTheSystemEndsItsProgramAlone) {
+  const auto sandbox = make_sandbox();
+  constexpr std::string_view clone = "(call $clone (i32.const 0) (i32.const 0) (i32.const 0))";
+  const auto call = [](int number) {
+    return fmt::format(
+        "(call $syscall (i32.const {}) (i32.const 0) (i32.const 4096) (i32.const 3) "
+        "(i32.const 34) (i32.const -1) (i32.const 0))",
+        number);
+  };
+  constexpr int mmap = 222, msync = 227, exit_group = 94;
+  for (const std::string& what : {std::string(clone), call(mmap), call(msync), call(exit_group)}) {
+    bring(*sandbox, "starts",
+          wasm::from_wat(fmt::format(R"((module
+      (import "linux" "syscall"
+        (func $syscall (param i32 i32 i32 i32 i32 i32 i32) (result i32)))
+      (import "linux" "clone" (func $clone (param i32 i32 i32) (result i32)))
+      (memory (export "memory") 1) (func $begin (drop {})) (start $begin)
+      (func (export "_start"))))",
+                                     what)));
+    EXPECT_NE(sandbox->run({.script = "./starts"}).exit_code, 0) << what;
+    expect_usable(*sandbox);
+  }
+}
+
+std::size_t threads_here() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+TEST(Limits, ThreadsOfInterpretersAreThoseOfTheSandboxTogether) {
+  constexpr std::size_t most = 512;
+  const auto sandbox = make_sandbox();
+  // Begins as many threads as there can be, whose stacks cost it nothing, and stays.
+  bring(*sandbox, "begins", wasm::from_wat(R"((module
+    (import "host" "call" (func $call (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 1)
+    (global (export "__stack_pointer") (mut i32) (i32.const 0))
+    (func (export "cloche_thread_start") (param i32))
+    (func (export "cloche_thread_swap") (param i32) (result i32) (i32.const 1))
+    (func (export "host_alloc") (param i32) (result i32) (i32.const 16))
+    (func (export "_start") (local $i i32)
+      (loop $more
+        (i32.store (i32.const 0) (i32.const 0x30726874))
+        (drop (call $call (i32.const 0) (i32.const 8) (i32.const 1000) (i32.const 1004)))
+        (br_if $more (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1)))
+                               (i32.const 200))))
+      (loop $ever (br $ever)))))"));
+  const std::size_t before = threads_here();
+  const Background run(*sandbox, "for i in 1 2 3 4 5 6 7 8; do ./begins & done; wait");
+  EXPECT_TRUE(within_a_minute([&] { return threads_here() >= before + most; }));
+  for (int look = 0; look < 200; ++look) {
+    EXPECT_LT(threads_here(), before + most + 100);
+    std::this_thread::sleep_for(milliseconds(2));
+  }
 }
 
 TEST(Limits, ACompilerNeedsTheSandboxsMemory) {

@@ -58,6 +58,12 @@ Kernel::~Kernel() {
   sockets_->drop_in_flight();
 }
 
+bool Kernel::add_interpreter_thread() noexcept {
+  if (interpreter_threads_.fetch_add(1) < options_.limits.max_interpreter_threads) return true;
+  --interpreter_threads_;
+  return false;
+}
+
 Result<ProcessPtr> Kernel::spawn(SpawnRequest request, wasm::RunHere* here) {
   const KernelLock lock(mutex_);
   Result<ProcessPtr> process = spawn_locked(request, here);

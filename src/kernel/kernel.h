@@ -83,6 +83,9 @@ class Kernel {
   // go on again. A continued one sees nothing but that time has passed.
   void stop_all() EXCLUDES(kernel_lock);
   void continue_all() EXCLUDES(kernel_lock);
+  // One more thread of an interpreter beside its process's own; false at the limit.
+  bool add_interpreter_thread() noexcept;
+  void remove_interpreter_thread() noexcept { --interpreter_threads_; }
   // Ids, for the tests and the benches.
   std::size_t process_count() EXCLUDES(kernel_lock);
 
@@ -201,6 +204,7 @@ class Kernel {
   WaitQueue task_ended_ GUARDED_BY(kernel_lock);
   SteadyTime booted_ = clock_.steady();
   std::shared_ptr<BufferBudget> buffers_ = std::make_shared<BufferBudget>();
+  std::atomic<std::uint32_t> interpreter_threads_ = 0;
   std::unique_ptr<TerminalTable> terminals_ PT_GUARDED_BY(kernel_lock);
   std::unique_ptr<FifoTable> fifos_ PT_GUARDED_BY(kernel_lock);
   std::unique_ptr<SocketTable> sockets_ PT_GUARDED_BY(kernel_lock);

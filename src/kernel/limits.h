@@ -7,7 +7,9 @@
 namespace cloche::kernel {
 
 struct KernelLimits {
-  std::uint32_t max_processes = 64;     // EAGAIN from clone and spawn beyond
+  std::uint32_t max_processes = 64;  // EAGAIN from clone and spawn beyond
+  // Of interpreters, beside the one of each process, all together: no more begin.
+  std::uint32_t max_interpreter_threads = 512;
   std::uint32_t max_open_files = 1024;  // per process, RLIMIT_NOFILE: EMFILE
   // How many of its processes compute as fast as those of other sandboxes: further ones have a low
   // priority, so that they get what nobody else wants.

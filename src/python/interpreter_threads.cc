@@ -52,6 +52,22 @@ kernel::Deadline deadline_at(kernel::Kernel& kernel, std::uint32_t clock, const 
   return now + (shown - shows_now);
 }
 
+// In the count of the sandbox.
+class ThreadPlace {
+ public:
+  explicit ThreadPlace(kernel::Kernel& kernel)
+      : kernel_(kernel.add_interpreter_thread() ? &kernel : nullptr) {}
+  ~ThreadPlace() {
+    if (kernel_ != nullptr) kernel_->remove_interpreter_thread();
+  }
+  ThreadPlace(const ThreadPlace&) = delete;
+  ThreadPlace& operator=(const ThreadPlace&) = delete;
+  explicit operator bool() const noexcept { return kernel_ != nullptr; }
+
+ private:
+  kernel::Kernel* kernel_;
+};
+
 class InterpreterThreads final : public kernel::Companion {
  public:
   explicit InterpreterThreads(Task& task) : task_(task) {
@@ -86,6 +102,7 @@ class InterpreterThreads final : public kernel::Companion {
   struct Stack {
     enum class State : std::uint8_t { idle, live };
 
+    std::unique_ptr<ThreadPlace> place;  // null: the main one
     std::uint32_t number = 0;
     std::unique_ptr<wasm::Instance> own;  // null: the main one
     wasm::Instance* instance = nullptr;
@@ -147,9 +164,12 @@ InterpreterThreads::Stack* InterpreterThreads::make_stack(wasm::Instance& instan
     return stacks_.size() > max_threads;
   };
   if (is_full() || !instance.has_export(stack_pointer)) return nullptr;
+  auto place = std::make_unique<ThreadPlace>(task_.kernel());
+  if (!*place) return nullptr;
   const wasm::Outcome room = instance.call("host_alloc", {Value::i32(stack_bytes)});
   if (!room.returned() || room.result.as_u32() == 0) return nullptr;
   auto stack = std::make_unique<Stack>();
+  stack->place = std::move(place);
   stack->top = (room.result.as_u32() + stack_bytes) / stack_alignment * stack_alignment;
   wasm::InstanceOptions options;
   options.owner = &task_;

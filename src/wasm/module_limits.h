@@ -15,7 +15,7 @@ inline constexpr std::uint64_t max_guest_function_bytes = std::uint64_t{512} << 
 inline constexpr std::uint32_t max_guest_functions = 200'000;
 // Each takes some hundred bytes of the host for as long as the program is known.
 inline constexpr std::uint32_t max_guest_exports = 10'000;
-inline constexpr std::uint32_t max_guest_imports = 10'000;
+inline constexpr std::uint32_t max_guest_imports = 1'000;
 
 // Of an instance.
 inline constexpr std::uint64_t max_table_elements = 250'000;  // of each table
