@@ -154,6 +154,16 @@ TEST_F(GraftTest, CannotBeChangedOrMovedByAGuest) {
   EXPECT_EQ(fs_->rename(1, "f", pkg, "f", RenameMode::replace).error(), Errno::rofs);
 }
 
+TEST_F(GraftTest, IsOneOfSoMany) {
+  int times = 0;
+  for (; times < 10'000 && fs_->graft(site_, "pkg", package_, pkg_).ok(); ++times)
+    ASSERT_TRUE(fs_->ungraft(site_, "pkg").ok());
+  EXPECT_GE(times, 1000);
+  EXPECT_LT(times, 10'000);
+  EXPECT_EQ(fs_->graft(site_, "pkg", package_, pkg_).error(), Errno::nospc);
+  ASSERT_TRUE(fs_->rmdir(1, "site").ok());
+}
+
 TEST_F(GraftTest, GoesAwayWhileItIsInUse) {
   const Ino pkg = *fs_->graft(site_, "pkg", package_, pkg_);
   const Node held(*fs_, *fs_->lookup(*fs_->lookup(pkg, "core"), "mod.py"));

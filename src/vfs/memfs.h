@@ -74,7 +74,8 @@ class MemFs final : public FileSystem {
   // Links the subtree at `source` of a frozen state (0: its root) into this tree as `dir`/`name`,
   // read-only (EROFS), without quota, in O(1). EEXIST when the name is taken. A guest can neither
   // remove nor rename it (EBUSY). A tree that has grafts itself is EOPNOTSUPP. ungraft takes it
-  // out; Nodes in it stay readable. ENOENT when `name` is no graft.
+  // out; Nodes in it stay readable. ENOENT when `name` is no graft. ENOSPC: there have been
+  // thousands of them, here and where it was forked from.
   Result<Ino> graft(Ino dir, std::string_view name, const Frozen& state, Ino source = 0);
   Result<void> ungraft(Ino dir, std::string_view name);
 

@@ -79,7 +79,9 @@ struct Inode {
 // Inode numbers: the low 40 bits count, the high ones say in which grafted tree (0: this one).
 constexpr unsigned graft_shift = 40;
 constexpr Ino own_ino_max = (Ino{1} << graft_shift) - 1;
-constexpr std::uint64_t grafts_max = std::uint64_t{1} << (63 - graft_shift);
+// Ever: a number is not given again, and each change copies all of them.
+constexpr std::uint64_t grafts_max = 4096;
+static_assert(grafts_max < std::uint64_t{1} << (63 - graft_shift));
 constexpr Ino root_ino = 1;
 
 struct Graft {
