@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits: each is reached on purpose, ends in a clear result, and leaves the sandbox usable.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 #include <optional>
 #include <sstream>
 #include <thread>
-
-#include <fmt/format.h>
 
 #include "base/resident_memory.h"
 #include "base/waiting_testing.h"
