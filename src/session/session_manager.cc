@@ -335,6 +335,8 @@ void SessionManager::end() {
     stop(*session);
     tell(Event::ended, *session);
   }
+  const MutexLock lock(mutex_);
+  all_seen_to_.wait(mutex_, [this]() REQUIRES(mutex_) { return seen_to_.empty(); });
 }
 
 void SessionManager::close_all() {
@@ -471,20 +473,27 @@ void SessionManager::reap() {
       if (due != SteadyTime::max()) due_.push({due, session});
       continue;
     }
-    lock.unlock();
-    const bool of_time = session->facts().lifetime == Lifetime::of_time;
-    if (of_time && options_.came_due && options_.came_due(session)) {
-      lock.lock();
-      continue;
-    }
-    if (take_out(session->facts().id, nullptr)) {
-      stop(*session);
-      (void)forget(*session, StateStore::Removal::saved);
-      tell(clock_.now().wall >= session->expires() ? Event::expired : Event::idled, *session);
-    }
-    look_at_memory();
-    lock.lock();
+    if (seen_to_.insert(session->facts().id).second)
+      looks_.post([this, session] { see_to_end(session); });
   }
+}
+
+void SessionManager::see_to_end(const std::shared_ptr<Session>& session) {
+  const std::string& id = session->facts().id;
+  const bool of_time = session->facts().lifetime == Lifetime::of_time;
+  const bool lives_on = of_time && options_.came_due && options_.came_due(session);
+  // It may have been used, or given more time, since it was due.
+  const bool is_due = session->due(options_.idle_timeout) <= clock_.now().steady;
+  if (!lives_on && is_due && take_out(id, nullptr)) {
+    stop(*session);
+    (void)forget(*session, StateStore::Removal::saved);
+    tell(clock_.now().wall >= session->expires() ? Event::expired : Event::idled, *session);
+    look_at_memory();
+  }
+  const MutexLock lock(mutex_);
+  seen_to_.erase(id);
+  if (sessions_.contains(id)) watch(session);  // what came meanwhile was not looked at
+  if (seen_to_.empty()) all_seen_to_.notify_all();
 }
 
 }  // namespace cloche::session

@@ -4,11 +4,13 @@
 //
 // Thread-safe. Finding costs a hash lookup; a page of a list costs its length, in the order of
 // creation, newest first, which never changes while sessions come and go. It has one thread, which
-// sleeps until the next session is due.
+// sleeps until the next session is due; what may wait for a sandbox is done on others, so that all
+// sessions end in time whatever one of them does.
 #pragma once
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,6 +35,7 @@
 #include "session/places.h"
 #include "session/session.h"
 #include "session/session_saver.h"
+#include "session/worker_pool.h"
 
 namespace cloche::session {
 
@@ -87,7 +90,7 @@ struct ManagerOptions {
   SandboxOptions sandbox;                 // of every session
   std::vector<sandbox::Grant> grants;     // what else may be asked for
   // Asked for a session of Lifetime::of_time whose deadline has come: true where that has been seen
-  // to, and it lives on. Any thread.
+  // to, and it lives on with another one. Once at a time for each, on any thread; it may wait.
   std::function<bool(const std::shared_ptr<Session>& session)> came_due;
   // Told when nothing begins in a session any more, and what runs in it is about to be ended: a
   // callback of a run that waits for something must return then. Any thread.
@@ -208,7 +211,8 @@ class SessionManager {
   // without an error, as far as the policy says; for before the client is told that it is done.
   // After an error it is tried again until it is saved. Without a state folder nothing is saved.
   Result<void> save(const std::shared_ptr<Session>& session);
-  // As close_all, but where there is a state folder the sessions are there again at the next start.
+  // As close_all, but where there is a state folder the sessions are there again at the next start;
+  // and nobody is asked about a deadline any more.
   void end();
 
   // What was done and cannot be saved, one sentence; empty: all is well.
@@ -293,6 +297,7 @@ class SessionManager {
   void look_at_memory();
   void trim_memory();
   void reap();
+  void see_to_end(const std::shared_ptr<Session>& session);
 
   Engine& engine_;
   const ManagerOptions options_;
@@ -312,6 +317,8 @@ class SessionManager {
   bool ending_ GUARDED_BY(mutex_) = false;
   std::uint64_t last_sequence_ GUARDED_BY(mutex_) = 0;
   std::priority_queue<Due> due_ GUARDED_BY(mutex_);
+  std::unordered_set<std::string> seen_to_ GUARDED_BY(mutex_);  // ids of those that were due
+  Condition all_seen_to_;
   Condition due_changed_;
   bool closing_ GUARDED_BY(mutex_) = false;
   SteadyTime memory_due_ GUARDED_BY(mutex_) =
@@ -319,6 +326,8 @@ class SessionManager {
   SteadyTime memory_looked_at_ GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> resident_after_trim_ = 0;
   std::thread reaper_;
+  // For one look at each session at a time: none waits for another one's.
+  WorkerPool looks_{std::numeric_limits<std::size_t>::max()};
 };
 
 }  // namespace cloche::session

@@ -91,6 +91,79 @@ TEST_F(SessionTimes, ASessionEndsWhenItsTimeIsOver) {
   EXPECT_EQ(manager->count(), 1U);
 }
 
+// The deadline of `waits` has come, and who is asked about it waits until the test lets him go on.
+class SessionsThatWait : public SessionTimes {
+ protected:
+  std::unique_ptr<SessionManager> start_asking() {
+    ManagerOptions options;
+    options.came_due = [this](const SessionPtr&) {
+      std::unique_lock lock(mutex_);
+      ++asked_;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return lives_on_.has_value(); });
+      return *lives_on_;
+    };
+    return start(std::move(options));
+  }
+  SessionPtr create_due(SessionManager& manager) {
+    const SessionPtr session = create(manager, {.lifetime = Lifetime::of_time});
+    manager.set_deadline(session, clock_.now().steady);
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, 60s, [&] { return asked_ > 0; }));
+    return session;
+  }
+  void go_on(bool lives_on) {
+    const std::lock_guard lock(mutex_);
+    lives_on_ = lives_on;
+    changed_.notify_all();
+  }
+
+  int asked_ = 0;
+  std::optional<bool> lives_on_;
+};
+
+TEST_F(SessionsThatWait, KeepNoOtherFromItsEnd) {
+  const auto manager = start_asking();
+  const SessionPtr waits = create_due(*manager);
+  const SessionPtr other = create(*manager, {.ttl = 1h});
+  clock_.advance(1h);
+  expect(Event::expired);
+  EXPECT_EQ(other->status(), Status::closed);
+  EXPECT_EQ(waits->status(), Status::running);
+  go_on(false);
+  manager->end();
+  EXPECT_EQ(waits->status(), Status::closed);
+}
+
+TEST_F(SessionsThatWait, LiveOnWhereTheyAreGivenTimeMeanwhile) {
+  const auto manager = start_asking();
+  const SessionPtr waits = create_due(*manager);
+  manager->set_deadline(waits, clock_.now().steady + 1h);
+  go_on(false);
+  clock_.advance(30min);
+  EXPECT_TRUE(is_there(*manager, waits));
+  clock_.advance(30min);
+  expect(Event::expired);
+  EXPECT_EQ(waits->status(), Status::closed);
+}
+
+TEST_F(SessionsThatWait, AreAskedOnceAtATime) {
+  const auto manager = start_asking();
+  const SessionPtr waits = create_due(*manager);
+  for (int i = 0; i < 20; ++i) manager->set_deadline(waits, clock_.now().steady);
+  const SessionPtr other = create(*manager, {.ttl = 1h});
+  clock_.advance(1h);
+  expect(Event::expired);
+  {
+    const std::lock_guard lock(mutex_);
+    EXPECT_EQ(asked_, 1);
+  }
+  manager->set_deadline(waits, SteadyTime::max());
+  go_on(true);
+  manager->end();
+  EXPECT_EQ(waits->status(), Status::closed);
+}
+
 // Of the owner "a"; nobody else has a limit here.
 class SessionLimits : public SessionTimes {
  protected:

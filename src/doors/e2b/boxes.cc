@@ -218,6 +218,11 @@ bool Boxes::close(const std::string& id, const std::string& owner) {
 
 session::Change Boxes::pause(const BoxPtr& box, session::SessionManager::Processes processes) {
   const MutexLock turn(box->turn);
+  return pause_in_turn(box, processes);
+}
+
+session::Change Boxes::pause_in_turn(const BoxPtr& box,
+                                     session::SessionManager::Processes processes) {
   const session::Change paused = sessions_.pause(box->session, processes);
   if (!paused) return paused;
   if (processes == session::SessionManager::Processes::end) {
@@ -335,13 +340,14 @@ bool Boxes::remove_snapshot(const std::string& owner, const std::string& id) {
 bool Boxes::came_due(const std::shared_ptr<session::Session>& session) {
   const BoxPtr box = find_any(session->facts().id);
   if (!box) return false;
-  if (box->wish.auto_pause) {
-    const session::Change paused = pause(box, box->wish.auto_pause_processes);
-    return paused || paused.saved;  // by this, or before
-  }
-  // What is paused has no end, whatever deadline it was given meanwhile.
   const MutexLock turn(box->turn);
-  return session->status() == session::Status::paused;
+  // It may have been given more time before it was its turn.
+  if (session->due({}) > std::chrono::steady_clock::now()) return true;
+  if (box->wish.auto_pause && pause_in_turn(box, box->wish.auto_pause_processes)) return true;
+  if (session->status() != session::Status::paused) return false;
+  // What is paused has no end, whatever deadline it was given meanwhile.
+  sessions_.set_deadline(session, session::SteadyTime::max());
+  return true;
 }
 
 void Boxes::stopping(const session::Session& session) {

@@ -96,6 +96,8 @@ class Boxes {
   void wait_for_end() { process_count_->wait_for_none(); }
 
  private:
+  session::Change pause_in_turn(const BoxPtr& box, session::SessionManager::Processes processes)
+      REQUIRES(box->turn);
   // Of a template of the operator's, or of the usual ones.
   std::shared_ptr<Sandbox> base(const std::string& template_id);
   std::variant<BoxPtr, Denial> make(const std::string& owner, BoxWish wish, Sandbox& from,
