@@ -154,6 +154,29 @@ TEST(Sessions, APausedOneKeepsItsFilesAndInterpretersAndNoProcess) {
   EXPECT_EQ(Session::use(session)->run_python("print(number + 1)").stdout_data, "42\n");
 }
 
+TEST(Sessions, APauseEndsRunsOfTheKeptShellAndWaitsForNone) {
+  SessionManager manager(engine(), {});
+  const SessionPtr session = must_create(manager);
+  Session::use(session)->run({.script = "word=kept", .shell = ShellState::kept});
+  std::promise<void> begun;
+  RunOptions options{.script = "word=lost; echo begun; sleep 60", .shell = ShellState::kept};
+  options.output = [&](Stream, std::string_view) { begun.set_value(); };
+  auto run =
+      std::async(std::launch::async, [&] { return Session::use(session)->run(options).status; });
+  begun.get_future().wait();
+  // By a use of before the pause, which is asked for the next run whenever that is.
+  auto next = std::async(std::launch::async, [&, use = Session::use(session)] {
+    return use->run({.script = "sleep 60", .shell = ShellState::kept}).status;
+  });
+  EXPECT_TRUE(manager.pause(session));
+  EXPECT_EQ(run.get(), RunStatus::killed);
+  EXPECT_EQ(next.get(), RunStatus::killed);
+  EXPECT_TRUE(manager.resume(session));
+  const RunResult shell =
+      Session::use(session)->run({.script = "echo $word", .shell = ShellState::kept});
+  EXPECT_EQ(shell.stdout_data, "kept\n");
+}
+
 TEST(Sessions, TenThousandAreListedInOrder) {
   SessionManager manager(engine(), {.session_limit = 10'000});
   for (int i = 0; i < 10'000; ++i) must_create(manager);

@@ -34,7 +34,8 @@ namespace cloche {
 
 namespace sandbox {
 class Backend;
-}
+class ShellRuns;
+}  // namespace sandbox
 
 // What runs the programs of a sandbox: docs/engines.md says which to choose when.
 enum class EngineKind : std::uint8_t {
@@ -150,6 +151,12 @@ class Sandbox {
   // the run that is in progress in it.
   void restart_shell();
 
+  // From now on runs of the kept shell end as by their `stop`: what is in progress, what waits for
+  // its turn, and what is asked for before as many calls of the other one. A fork that is made
+  // meanwhile waits for none.
+  void end_shell_runs();
+  void allow_shell_runs();
+
   // What of the network may be reached from now on, instead of NetworkOptions::allow; forks that
   // are made later have it too. Connections that no rule allows any more end. Throws
   // Error with one sentence for a rule that is none: then nothing has changed.
@@ -175,7 +182,8 @@ class Sandbox {
   Result<void, Error> install_packages(const std::vector<std::string>& names);
 
   // An independent sandbox that goes on from here: files (copy-on-write), environment, packages,
-  // a live Python where there is one, and a kept shell. Other processes are not in it.
+  // a live Python where there is one, and a kept shell, whose runs in progress it waits for. Other
+  // processes are not in it.
   std::unique_ptr<Sandbox> fork();
 
   // Keeps the files and the environment as they are now as an image of that name, instead of one
@@ -205,6 +213,7 @@ class Sandbox {
   std::unique_ptr<sandbox::Backend> backend_;
   Files files_;
   Files root_files_;
+  const std::unique_ptr<sandbox::ShellRuns> shell_runs_;
 };
 
 }  // namespace cloche

@@ -11,6 +11,7 @@
 #include "sandbox/native/native_backend.h"
 #include "sandbox/run_observer.h"
 #include "sandbox/sandbox_state.h"
+#include "sandbox/shell_runs.h"
 #include "sandbox/wasm_backend.h"
 
 namespace cloche {
@@ -57,7 +58,8 @@ void Engine::ship(const EngineOptions& options, const std::filesystem::path& fol
 Sandbox::Sandbox(std::unique_ptr<sandbox::Backend> backend)
     : backend_(std::move(backend)),
       files_(backend_->files(Account::user)),
-      root_files_(backend_->files(Account::root)) {}
+      root_files_(backend_->files(Account::root)),
+      shell_runs_(std::make_unique<sandbox::ShellRuns>()) {}
 Sandbox::~Sandbox() = default;
 
 namespace {
@@ -76,13 +78,20 @@ std::string text_of(const RunOptions& options) {
 }  // namespace
 
 RunResult Sandbox::run(const RunOptions& options) {
-  sandbox::RunObserver& observer = backend_->observer();
-  if (!observer.is_watched()) return backend_->run(options);
-  const auto told = observer.begin(RunEvent::Kind::command, backend_->scrub(text_of(options)));
-  RunResult result = backend_->run(options);
-  told.end(result.exit_code, result.reason, result.duration);
-  return result;
+  const auto perform = [this](const RunOptions& its) {
+    sandbox::RunObserver& observer = backend_->observer();
+    if (!observer.is_watched()) return backend_->run(its);
+    const auto told = observer.begin(RunEvent::Kind::command, backend_->scrub(text_of(its)));
+    RunResult result = backend_->run(its);
+    told.end(result.exit_code, result.reason, result.duration);
+    return result;
+  };
+  if (options.shell == ShellState::fresh) return perform(options);
+  return shell_runs_->perform(options, perform);
 }
+
+void Sandbox::end_shell_runs() { shell_runs_->end(); }
+void Sandbox::allow_shell_runs() { shell_runs_->allow(); }
 
 std::unique_ptr<LiveRun> Sandbox::start(LiveRunOptions options) {
   if (sandbox::RunObserver& observer = backend_->observer(); observer.is_watched()) {

@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "http"))
 from server import PATIENCE_S, Server, until  # noqa: E402
+from websocket import Rpc  # noqa: E402
 
 KEY, OTHER_KEY = "key-of-one", "key-of-another"
 
@@ -237,6 +238,26 @@ class Sandboxes(WithServer):
         for _ in range(30):  # whether that is over before it runs or after
             self.assertEqual(kept.rest("POST", "/connect", {"timeout": 0})[0], 201)
             until(lambda: kept.rest("GET")[1]["state"] == "paused", "it is paused again")
+
+
+    def test_a_command_without_an_end_keeps_nothing_from_its_end(self):
+        # By a request, and because its time is over.
+        for ends in [lambda box: box.rest("POST", "/pause", {"memory": False}),
+                     lambda box: box.rest("POST", "/timeout", {"timeout": 0})]:
+            box, other = Box(self.server, autoPause=True, autoPauseMemory=False), Box(self.server, key=OTHER_KEY)
+            with Rpc(self.server.port, KEY) as rpc:
+                rpc.call("create", sessionId=box.id)
+                rpc.call("run", command="word=kept")
+                endless = rpc.send("run", command="word=lost; touch on; sleep 100000", timeoutMs=0)
+                until(lambda: box.run("ls on")[0] == "on\n", "the command runs")
+                self.assertEqual(ends(box)[0], 204)
+                self.assertEqual(other.rest("POST", "/timeout", {"timeout": 0})[0], 204)
+                until(lambda: other.rest("GET")[0] == 404, "the other one has ended")
+                until(lambda: box.rest("GET")[1]["state"] == "paused", "it is paused")
+                self.assertNotEqual(rpc.answer_to(endless)["exitCode"], 0)
+                self.assertEqual(box.rest("POST", "/connect", {"timeout": 60})[0], 201)
+                self.assertEqual(rpc.call("run", command="echo $word")["stdout"], "kept\n")
+            self.assertEqual(box.rest("DELETE")[0], 204)
 
 
 class Access(WithServer):
