@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "cloche/checkpoint.h"
 #include "sandbox_testing.h"
 #include "session/session_manager.h"
 
@@ -175,6 +176,21 @@ TEST(Sessions, APauseEndsRunsOfTheKeptShellAndWaitsForNone) {
   const RunResult shell =
       Session::use(session)->run({.script = "echo $word", .shell = ShellState::kept});
   EXPECT_EQ(shell.stdout_data, "kept\n");
+}
+
+TEST(Sessions, ASaveWaitsForTheKeptShellNoLongerThanItMay) {
+  const auto sandbox = make_sandbox();
+  std::promise<void> begun;
+  std::stop_source stop;
+  RunOptions options{.script = "echo begun; sleep 60", .shell = ShellState::kept};
+  options.output = [&](Stream, std::string_view) { begun.set_value(); };
+  options.stop = stop.get_token();
+  auto run = std::async(std::launch::async, [&] { return sandbox->run(options).status; });
+  begun.get_future().wait();
+  const Checkpoint now(*sandbox, {.time = std::chrono::milliseconds(1)});
+  EXPECT_FALSE(now.shell_problem().empty());
+  stop.request_stop();
+  EXPECT_EQ(run.get(), RunStatus::killed) << "it was waited for";
 }
 
 TEST(Sessions, TenThousandAreListedInOrder) {

@@ -39,8 +39,8 @@ class Checkpoint {
   // Throws Error where a box of the linux engine does not give its files.
   explicit Checkpoint(Sandbox& sandbox);
   // With the kept shell (ShellState::kept), as a script: a copy of the shell writes it, in some
-  // milliseconds, or is given up after `time`. Waits for the run that is in progress in it. With no
-  // time: where it is known from before, as nothing has changed it since.
+  // milliseconds, or is given up after `time`. Waits as long for the run that is in progress in it.
+  // With no time: where it is known from before, as nothing has changed it since.
   struct WithShell {
     std::chrono::milliseconds time{5000};
   };

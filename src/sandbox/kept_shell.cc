@@ -75,15 +75,20 @@ class Ports {
 
 class KeptShell::TurnHolder {
  public:
-  enum class Wait : std::uint8_t { no, yes };
-  explicit TurnHolder(KeptShell& shell, Wait wait = Wait::yes) : shell_(shell) {
+  explicit TurnHolder(KeptShell& shell) : shell_(shell), has_turn_(true) {
     const MutexLock lock(shell_.queue_mutex_);
-    if (wait == Wait::no && shell_.served_ != shell_.last_ticket_) return;
-    has_turn_ = true;
     const std::uint64_t ticket = shell_.last_ticket_++;
     shell_.queue_changed_.wait(shell_.queue_mutex_, [&]() REQUIRES(shell_.queue_mutex_) {
       return shell_.served_ == ticket;
     });
+  }
+  // Without a turn where others have it, or wait for it, for all that time.
+  TurnHolder(KeptShell& shell, std::chrono::milliseconds patience) : shell_(shell) {
+    const MutexLock lock(shell_.queue_mutex_);
+    has_turn_ = shell_.queue_changed_.wait_for(
+        shell_.queue_mutex_, patience,
+        [&]() REQUIRES(shell_.queue_mutex_) { return shell_.served_ == shell_.last_ticket_; });
+    if (has_turn_) ++shell_.last_ticket_;
   }
   ~TurnHolder() {
     if (!has_turn_) return;
@@ -159,10 +164,11 @@ bool KeptShell::read_text() {
 
 Result<std::optional<ShellText>> KeptShell::text(std::chrono::milliseconds time) {
   if (time == std::chrono::milliseconds(0)) {
-    const TurnHolder place(*this, TurnHolder::Wait::no);
+    const TurnHolder place(*this, time);
     return place ? known_text() : std::nullopt;
   }
-  const TurnHolder place(*this);
+  const TurnHolder place(*this, time);
+  if (!place) return Errno::timedout;
   if (std::optional<ShellText> known = known_text()) return known;
   std::shared_ptr<const RestingShell> shell = process_ ? process_->resting() : resting_;
   if (!shell) return std::optional<ShellText>();

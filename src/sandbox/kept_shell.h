@@ -40,10 +40,10 @@ class KeptShell {
   // sandbox, whose KeptShell it gives: that one has this shell as it is, where there is one.
   void pass_on(const std::function<KeptShell&()>& fork);
 
-  // What it is, written by a copy of it, which may take `time`; waits for the run that is in
-  // progress. Nothing: it is as it starts. Asked again before the next run it costs nothing. With
-  // no time nothing is written, and nobody waited for: then it may also be nothing for one that
-  // runs, or has changed.
+  // What it is, written by a copy of it, which may take `time`; waits as long for the run that is
+  // in progress. ETIMEDOUT: one of the two took longer. Nothing: it is as it starts. Asked again
+  // before the next run it costs nothing. With no time nothing is written, and nobody waited for:
+  // then it may also be nothing for one that runs, or has changed.
   Result<std::optional<ShellText>> text(std::chrono::milliseconds time);
   // The next run has a shell that is that; where it cannot be made that, a new one, and the run's
   // result says so.
