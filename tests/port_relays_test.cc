@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <string>
 
+#include "base/refused_threads_testing.h"
 #include "cloche/live_run.h"
 #include "sandbox_testing.h"
 
@@ -156,6 +157,14 @@ class PortRelaysTest : public ::testing::Test {
   std::condition_variable more_;
   std::string said_;
 };
+
+TEST_F(PortRelaysTest, NoThreadIsNeededOnceTheyAreThere) {
+  PortRelays relays({});
+  Client client;
+  const RefusedThreads none;
+  ask(relays, client, get("/half"));
+  EXPECT_EQ(client.hear(15), "HTTP/1.1 200 OK");
+}
 
 TEST_F(PortRelaysTest, AClientThatStopsInItsBodyIsLeft) {
   PortRelays relays({.stall = milliseconds(200), .silence = hours(1)});

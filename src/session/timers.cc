@@ -3,20 +3,20 @@
 
 namespace cloche::session {
 
+Timers::Timers() : thread_([this] { serve(); }) {}
+
 Timers::~Timers() {
   {
     const MutexLock lock(mutex_);
     closing_ = true;
     changed_.notify_all();
   }
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 Timers::Id Timers::at(Time when, std::function<void()> work) {
   const MutexLock lock(mutex_);
   const Id id{when, ++last_};
-  // Before there is work for it: where the host gives no thread there is none.
-  if (!thread_.joinable()) thread_ = std::thread([this] { serve(); });
   waiting_.emplace(id, std::move(work));
   if (waiting_.begin()->first == id) changed_.notify_all();
   return id;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timers: work to be done at a time, on one thread that sleeps until then; without any there
-// is no thread. Thread-safe.
+// Timers: work to be done at a time, on one thread that sleeps until then. It is there from the
+// beginning, so that whoever has work for it gets it done whatever the host gives by then.
+// Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -23,7 +24,8 @@ class Timers {
     auto operator<=>(const Id&) const = default;
   };
 
-  Timers() = default;
+  // Throws std::system_error where the host gives no thread.
+  Timers();
   ~Timers();
   Timers(const Timers&) = delete;
   Timers& operator=(const Timers&) = delete;

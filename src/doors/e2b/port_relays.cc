@@ -316,7 +316,8 @@ class PortRelays::Handover {
   std::shared_ptr<Relay> relay_;
 };
 
-PortRelays::PortRelays(Patience patience) : patience_(patience) {}
+PortRelays::PortRelays(Patience patience)
+    : patience_(patience), threads_(std::make_unique<Threads>()) {}
 
 PortRelays::~PortRelays() {
   std::map<std::uint64_t, std::shared_ptr<Relay>> relays;
@@ -326,7 +327,7 @@ PortRelays::~PortRelays() {
   }
   for (const auto& [number, relay] : relays) relay->end();
   relays.clear();
-  if (threads_) threads_->pool.join();
+  threads_->pool.join();
 }
 
 Result<void> PortRelays::start(Wish wish, http::Exchange& exchange) {
@@ -339,7 +340,6 @@ Result<void> PortRelays::start(Wish wish, http::Exchange& exchange) {
     if (relays_.size() >= relays_max || static_cast<std::size_t>(of_sandbox) >= of_sandbox_max ||
         request_bytes_ + bytes > requests_max_bytes)
       return Errno::mfile;
-    if (!threads_) threads_ = std::make_unique<Threads>();
     request_bytes_ += bytes;
     relay = std::make_shared<Relay>(*this, ++last_, std::move(wish));
     relays_[last_] = relay;

@@ -36,6 +36,7 @@ class PortRelays {
     std::chrono::milliseconds silence =
         std::chrono::minutes(10);  // of a server, before and in its answer
   };
+  // Throws std::system_error where the host gives no thread: there are enough from here on.
   explicit PortRelays(Patience patience);
   ~PortRelays();  // ends all
   PortRelays(const PortRelays&) = delete;
@@ -66,7 +67,7 @@ class PortRelays {
   std::map<std::uint64_t, std::shared_ptr<Relay>> relays_ GUARDED_BY(mutex_);
   std::size_t request_bytes_ GUARDED_BY(mutex_) = 0;
   std::uint64_t last_ GUARDED_BY(mutex_) = 0;
-  std::unique_ptr<Threads> threads_ GUARDED_BY(mutex_);  // made at the first use
+  const std::unique_ptr<Threads> threads_;
 };
 
 }  // namespace cloche::e2b
