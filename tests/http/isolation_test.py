@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`--isolate owner`: each owner's sandboxes in a process of their own."""
+import base64
 import contextlib
+import hashlib
 import json
 import os
 import signal
@@ -44,6 +46,20 @@ class Owners(unittest.TestCase):
         self.assertIn(hers, server.ask("GET", "/sessions", token=ALICE)[2].decode())
         self.assertEqual(server.ask("DELETE", f"/sessions/{hers}", token=BOB)[0], 404)
         self.assertEqual(server.ask("DELETE", f"/sessions/{hers}", token=ALICE)[0], 200)
+
+    def test_a_new_token_is_one_in_a_worker_that_is_there(self):
+        with Isolated() as server:
+            def status(token):
+                basic = base64.b64encode(f"_:{token}".encode()).decode()
+                return server.ask("POST", "/run_code", {"code": "print(1)", "language": "python"},
+                                  headers={"Authorization": "Basic " + basic})[0]
+            server.create()
+            self.assertEqual(status(ALICE), 200)
+            server.tokens.seek(0)
+            server.tokens.truncate()
+            print("alice", hashlib.sha256(b"another-token").hexdigest(), file=server.tokens, flush=True)
+            until(lambda: status(ALICE) == 401, "the old token has gone")
+            self.assertEqual(status("another-token"), 200)
 
     def test_large_files_come_through(self):
         server = self.server
