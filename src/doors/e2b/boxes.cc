@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t id_letters = 20;
 constexpr std::size_t token_bytes = 32;
 constexpr std::size_t snapshots_max = 100;  // of an owner
+constexpr Seconds pause_again_after{10};
 constexpr std::array<std::string_view, 2> templates{"base", "code-interpreter-v1"};
 
 std::string_view without_tag(std::string_view id) { return id.substr(0, id.find(':')); }
@@ -343,7 +344,14 @@ bool Boxes::came_due(const std::shared_ptr<session::Session>& session) {
   const MutexLock turn(box->turn);
   // It may have been given more time before it was its turn.
   if (session->due({}) > std::chrono::steady_clock::now()) return true;
-  if (box->wish.auto_pause && pause_in_turn(box, box->wish.auto_pause_processes)) return true;
+  if (box->wish.auto_pause) {
+    const session::Change paused = pause_in_turn(box, box->wish.auto_pause_processes);
+    if (paused) return true;
+    if (!paused.saved) {  // it cannot be now: it runs on
+      sessions_.set_deadline(session, deadline_after(pause_again_after));
+      return true;
+    }
+  }
   if (session->status() != session::Status::paused) return false;
   // What is paused has no end, whatever deadline it was given meanwhile.
   sessions_.set_deadline(session, session::SteadyTime::max());
