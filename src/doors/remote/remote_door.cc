@@ -63,6 +63,9 @@ RemoteDoor::Verdict RemoteDoor::judge(const http::Request& head) const {
 
 void RemoteDoor::open(http::Request request, const std::shared_ptr<http::Exchange>& exchange) {
   Verdict verdict = judge(request);
+  // A token may have gone since it was judged before.
+  if (verdict.status != 101)
+    return exchange->send(http::text_response(verdict.status, std::move(verdict.sentence)));
   auto client =
       std::make_shared<Client>(Client::Uses{parts_, terminals_, ticker_}, std::move(verdict.owner));
   exchange->open_web_socket(std::move(request), std::string(protocol), std::move(client));
