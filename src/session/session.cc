@@ -271,9 +271,9 @@ bool Session::freeze(const std::function<void()>& stopping) {
   }
   stopping();
   {
-    // With the lock, as resume() thaws it: who comes last decides.
-    const MutexLock lock(mutex_);
-    if (frozen_ && sandbox) sandbox->freeze();
+    // In a turn, as resume() thaws it: who comes last decides.
+    const MutexLock turn(freeze_turn_);
+    if (is_frozen() && sandbox) sandbox->freeze();
   }
   touch();
   return true;
@@ -285,9 +285,17 @@ bool Session::is_frozen() const {
 }
 
 bool Session::resume() {
+  const MutexLock turn(freeze_turn_);
+  std::shared_ptr<Sandbox> frozen;
+  {
+    const MutexLock lock(mutex_);
+    if (status_ != Status::paused || leaving_) return false;
+    if (frozen_) frozen = sandbox_;
+  }
+  if (frozen) frozen->thaw();
   const MutexLock lock(mutex_);
-  if (status_ != Status::paused || leaving_) return false;
-  if (std::exchange(frozen_, false) && sandbox_) sandbox_->thaw();
+  if (status_ != Status::paused) return false;
+  frozen_ = false;
   status_ = Status::running;
   last_activity_ = clock_.now();
   return true;

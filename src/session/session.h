@@ -175,6 +175,10 @@ class Session {
   SavedChain chain_ GUARDED_BY(save_mutex_);
   std::atomic<std::uint64_t> changes_ = 0;
   std::uint64_t saved_ GUARDED_BY(save_mutex_) = 0;
+
+  // Who freezes or thaws the sandbox, which may take a while: who looks at the session does not
+  // wait for that. Before mutex_.
+  Mutex freeze_turn_;
 };
 
 // The Python of that sandbox, which it keeps there.

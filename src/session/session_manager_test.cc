@@ -8,10 +8,14 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <mutex>
+#include <optional>
+#include <thread>
 #include <vector>
 
 #include "base/clock_testing.h"
+#include "cloche/folder_watch.h"
 #include "session/saved_state_testing.h"
 
 namespace cloche::session {
@@ -162,6 +166,40 @@ TEST_F(SessionsThatWait, AreAskedOnceAtATime) {
   go_on(true);
   manager->end();
   EXPECT_EQ(waits->status(), Status::closed);
+}
+
+TEST_F(SessionTimes, NobodyWaitsForASandboxThatIsFrozenLate) {
+  const auto manager = start();
+  const SessionPtr session = create(*manager);
+  const SessionPtr other = create(*manager);
+  // Who tells of a change has the sandbox, for which a freeze waits.
+  std::promise<void> told;
+  std::promise<void> go_on;
+  Files& files = Session::use(session)->files();
+  bool is_told = false;
+  const auto watch =
+      files.watch("/workspace", WatchDepth::folder, [&, waits = go_on.get_future().share()] {
+        if (!std::exchange(is_told, true)) told.set_value();
+        waits.wait();
+      });
+  ASSERT_TRUE(watch);
+  auto write = std::async(std::launch::async, [&] { return files.write("/workspace/f", "").ok(); });
+  told.get_future().wait();
+  auto pause = std::async(std::launch::async, [&] {
+    return manager->pause(session, SessionManager::Processes::stop).done;
+  });
+  auto look = std::async(std::launch::async, [&] {
+    while (session->status() == Status::running) std::this_thread::yield();
+    for (int i = 0; i < 100; ++i) {
+      (void)manager->find_any(session->facts().id);
+      (void)manager->find_any(other->facts().id);
+    }
+  });
+  EXPECT_EQ(look.wait_for(60s), std::future_status::ready);
+  EXPECT_EQ(pause.wait_for(0s), std::future_status::timeout);
+  go_on.set_value();
+  EXPECT_TRUE(pause.get());
+  (void)write.get();
 }
 
 // Of the owner "a"; nobody else has a limit here.
