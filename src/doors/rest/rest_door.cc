@@ -171,8 +171,8 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
           fmt::format("the session is {}, but that is not saved", pause ? "paused" : "running"),
           {});
     }
-    if (change) return http::json_response(200, session_json(*session));
     if (session->status() == session::Status::closed) return no_session();
+    if (change) return http::json_response(200, session_json(*session));
     return error(409, "INVALID_STATE",
                  pause ? "the session is paused already" : "the session is running already");
   });
