@@ -203,6 +203,22 @@ TEST(Sessions, APauseEndsRunsOfTheKeptShellAndWaitsForNone) {
   EXPECT_EQ(shell.stdout_data, "kept\n");
 }
 
+TEST(Sessions, APauseEndsAnExecutionOfPythonAndWaitsForNone) {
+  SessionManager manager(engine(), {});
+  const SessionPtr session = must_create(manager);
+  auto run = std::async(std::launch::async, [&] {
+    return Session::use(session)
+        ->run_python("open('begun', 'w')\nimport time\ntime.sleep(1000)",
+                     {.timeout = std::chrono::milliseconds(0)})
+        .status;
+  });
+  while (!Session::use(session)->files().stat("begun")) std::this_thread::yield();
+  EXPECT_TRUE(manager.pause(session));
+  EXPECT_EQ(run.get(), RunStatus::killed);
+  EXPECT_TRUE(manager.resume(session));
+  EXPECT_EQ(Session::use(session)->run_python("print(1)").stdout_data, "1\n");
+}
+
 TEST(Sessions, ASaveWaitsForTheKeptShellNoLongerThanItMay) {
   const auto sandbox = make_sandbox();
   std::promise<void> begun;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cloche/result.h"
@@ -20,6 +21,7 @@
 namespace cloche {
 
 namespace sandbox {
+class Departure;
 class FileBackend;
 }
 
@@ -78,7 +80,8 @@ class Files {
   Result<std::map<std::string, std::string>> attributes(std::string_view path) const;
   Result<void> set_attribute(std::string_view path, std::string_view name, std::string_view value);
   Result<void> remove_attribute(std::string_view path, std::string_view name);
-  // '*', '?', '[...]', and '**' for any number of folders; sorted.
+  // '*', '?', '[...]', and '**' for any number of folders; sorted. EFBIG: the search has too much to
+  // look at, or paths that are too long together.
   Result<std::vector<std::string>> glob(std::string_view pattern) const;
   // See cloche/folder_watch.h. Follows symbolic links. `changed` is called when there is something
   // to take, once until it is taken, from any thread: it must be quick, and call nothing of the
@@ -89,8 +92,10 @@ class Files {
 
  private:
   friend class Sandbox;
-  explicit Files(sandbox::FileBackend& files) : files_(files) {}
+  Files(sandbox::FileBackend& files, std::shared_ptr<sandbox::Departure> departure)
+      : files_(files), departure_(std::move(departure)) {}
   sandbox::FileBackend& files_;
+  std::shared_ptr<sandbox::Departure> departure_;
 };
 
 }  // namespace cloche

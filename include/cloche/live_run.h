@@ -17,6 +17,7 @@
 // write `on_room` says when there is room again.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -95,8 +96,10 @@ class LiveRun {
 
  private:
   friend class Sandbox;
-  explicit LiveRun(std::unique_ptr<sandbox::LiveRunState> state);
+  LiveRun(std::unique_ptr<sandbox::LiveRunState> state,
+          std::shared_ptr<const std::atomic<bool>> is_lost);
   std::unique_ptr<sandbox::LiveRunState> state_;
+  std::shared_ptr<const std::atomic<bool>> is_lost_;  // see Sandbox::begin_to_leave
 };
 
 }  // namespace cloche

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +35,7 @@ namespace cloche {
 
 namespace sandbox {
 class Backend;
-class ShellRuns;
+class Departure;
 }  // namespace sandbox
 
 // What runs the programs of a sandbox: docs/engines.md says which to choose when.
@@ -112,6 +113,7 @@ struct SandboxUsage {
 struct PythonOptions {
   std::optional<std::chrono::milliseconds> timeout;  // as in RunOptions
   std::uint64_t output_limit_bytes = 64ULL << 20;    // of stdout, and of stderr
+  std::stop_token stop;                              // as in RunOptions; its names are gone
 };
 
 class Sandbox {
@@ -143,19 +145,23 @@ class Sandbox {
   // Ends every run in progress and every process, from another thread; the sandbox stays usable.
   void cancel();
 
-  // Stops every process where it is, until thaw(); nothing else may be begun meanwhile.
+  // Stops every process where it is, until thaw(); nothing else may be begun meanwhile. Throws Error
+  // where that cannot be: nothing has been stopped then.
   void freeze();
   void thaw();
+
+  // A fork is to take its place: from now on runs of the kept shell and of Python end, as by cancel,
+  // so that the fork waits for none. Whatever else ends well while it is made counts if it is in
+  // the fork, or with stay(); it waits for that to be known, and is otherwise cancelled (ECANCELED).
+  // One at a time, by one thread: begin_to_leave, fork, and then one of the others.
+  void begin_to_leave();
+  void stay();
+  // Ends all, as cancel() does; nothing that ends later counts.
+  void leave();
 
   // The next run of the kept shell has a new one, without variables, in the home folder. Waits for
   // the run that is in progress in it.
   void restart_shell();
-
-  // From now on runs of the kept shell end as by their `stop`: what is in progress, what waits for
-  // its turn, and what is asked for before as many calls of the other one. A fork that is made
-  // meanwhile waits for none.
-  void end_shell_runs();
-  void allow_shell_runs();
 
   // What of the network may be reached from now on, instead of NetworkOptions::allow; forks that
   // are made later have it too. Connections that no rule allows any more end. Throws
@@ -182,7 +188,7 @@ class Sandbox {
   Result<void, Error> install_packages(const std::vector<std::string>& names);
 
   // An independent sandbox that goes on from here: files (copy-on-write), environment, packages,
-  // a live Python where there is one, and a kept shell, whose runs in progress it waits for. Other
+  // a live Python where there is one, and a kept shell; it waits for what these two execute. Other
   // processes are not in it.
   std::unique_ptr<Sandbox> fork();
 
@@ -211,9 +217,9 @@ class Sandbox {
   friend class StateReader;
   explicit Sandbox(std::unique_ptr<sandbox::Backend> backend);
   std::unique_ptr<sandbox::Backend> backend_;
+  std::shared_ptr<sandbox::Departure> departure_;
   Files files_;
   Files root_files_;
-  const std::unique_ptr<sandbox::ShellRuns> shell_runs_;
 };
 
 }  // namespace cloche

@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kernel/files/append_turns.h"
 #include "kernel/files/byte_ring.h"
 #include "kernel/files/file.h"
 #include "kernel/files/file_locks.h"
@@ -138,6 +139,7 @@ class Kernel {
   // What the buffers of pipes, terminals and sockets may take together.
   const std::shared_ptr<BufferBudget>& buffers() noexcept REQUIRES(kernel_lock) { return buffers_; }
   FileLocks& locks() noexcept REQUIRES(kernel_lock) { return locks_; }
+  AppendTurns& append_turns() noexcept REQUIRES(kernel_lock) { return append_turns_; }
   UserLoads& user_loads() noexcept REQUIRES(kernel_lock) { return user_loads_; }
   // Of all its processes. See system_wait.h.
   SystemWaits& system_waits() noexcept REQUIRES(kernel_lock) { return system_waits_; }
@@ -185,6 +187,7 @@ class Kernel {
   SystemWaits system_waits_ GUARDED_BY(kernel_lock);
   KernelOptions options_;
   std::shared_ptr<wasm::MemoryBudget> memory_;
+  AppendTurns append_turns_ GUARDED_BY(kernel_lock);
   FileLocks locks_
       GUARDED_BY(kernel_lock);  // before everything that holds files: their ends look here
   const Process* acting_ GUARDED_BY(kernel_lock) = nullptr;

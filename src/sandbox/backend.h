@@ -6,6 +6,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -134,7 +135,9 @@ class Backend {
   virtual void set_environment(const std::string& name, const std::string& value) = 0;
   virtual std::map<std::string, std::string> environment() const = 0;
   virtual Result<void, Error> install_packages(const std::vector<std::string>& names) = 0;
-  virtual std::unique_ptr<Backend> fork() = 0;
+  // `at_files` is called when it is about to take what belongs to no interpreter: from then on it
+  // waits for nothing that runs here.
+  virtual std::unique_ptr<Backend> fork(const std::function<void()>& at_files) = 0;
   // Null: its files are this process's own. Throws Error.
   virtual std::unique_ptr<SavedBox> save() = 0;
   // Of a sandbox in which nothing has run yet: its files become those.

@@ -2,6 +2,7 @@
 #include "cloche/files.h"
 
 #include "sandbox/backend.h"
+#include "sandbox/departure.h"
 
 namespace cloche {
 
@@ -15,11 +16,11 @@ Result<std::string> Files::read_range(std::string_view path, std::uint64_t offse
 }
 
 Result<void> Files::write(std::string_view path, std::string_view content, std::uint32_t mode) {
-  return files_.write(path, content, mode);
+  return departure_->settled(files_.write(path, content, mode));
 }
 
 Result<void> Files::append(std::string_view path, std::string_view content) {
-  return files_.append(path, content);
+  return departure_->settled(files_.append(path, content));
 }
 
 Result<std::vector<FileInfo>> Files::list(std::string_view path) const { return files_.list(path); }
@@ -28,31 +29,31 @@ Result<FileInfo> Files::stat(std::string_view path) const { return files_.stat(p
 
 Result<FileInfo> Files::link_stat(std::string_view path) const { return files_.link_stat(path); }
 
-Result<void> Files::make_directory(std::string_view path) { return files_.make_directory(path); }
+Result<void> Files::make_directory(std::string_view path) { return departure_->settled(files_.make_directory(path)); }
 
 Result<void> Files::make_directories(std::string_view path) {
-  return files_.make_directories(path);
+  return departure_->settled(files_.make_directories(path));
 }
 
-Result<void> Files::remove(std::string_view path) { return files_.remove(path); }
+Result<void> Files::remove(std::string_view path) { return departure_->settled(files_.remove(path)); }
 
-Result<void> Files::remove_all(std::string_view path) { return files_.remove_all(path); }
+Result<void> Files::remove_all(std::string_view path) { return departure_->settled(files_.remove_all(path)); }
 
 Result<void> Files::rename(std::string_view from, std::string_view to) {
-  return files_.rename(from, to);
+  return departure_->settled(files_.rename(from, to));
 }
 
 Result<void> Files::change_mode(std::string_view path, std::uint32_t mode) {
-  return files_.change_mode(path, mode);
+  return departure_->settled(files_.change_mode(path, mode));
 }
 
 Result<void> Files::set_times(std::string_view path, std::int64_t accessed_ns,
                               std::int64_t modified_ns) {
-  return files_.set_times(path, accessed_ns, modified_ns);
+  return departure_->settled(files_.set_times(path, accessed_ns, modified_ns));
 }
 
 Result<void> Files::make_symlink(std::string_view target, std::string_view path) {
-  return files_.make_symlink(target, path);
+  return departure_->settled(files_.make_symlink(target, path));
 }
 
 Result<std::string> Files::resolve(std::string_view path) const { return files_.resolve(path); }
@@ -63,11 +64,11 @@ Result<std::map<std::string, std::string>> Files::attributes(std::string_view pa
 
 Result<void> Files::set_attribute(std::string_view path, std::string_view name,
                                   std::string_view value) {
-  return files_.set_attribute(path, name, value);
+  return departure_->settled(files_.set_attribute(path, name, value));
 }
 
 Result<void> Files::remove_attribute(std::string_view path, std::string_view name) {
-  return files_.remove_attribute(path, name);
+  return departure_->settled(files_.remove_attribute(path, name));
 }
 
 Result<std::vector<std::string>> Files::glob(std::string_view pattern) const {

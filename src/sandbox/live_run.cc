@@ -10,6 +10,7 @@
 #include "kernel/kernel.h"
 #include "kernel/process/signal.h"
 #include "kernel/terminals/terminal.h"
+#include "sandbox/departure.h"
 #include "sandbox/sandbox_state.h"
 
 namespace cloche::sandbox {
@@ -351,7 +352,9 @@ std::optional<RunResult> WasmLiveRun::wait_for(std::optional<std::chrono::millis
 
 namespace cloche {
 
-LiveRun::LiveRun(std::unique_ptr<sandbox::LiveRunState> state) : state_(std::move(state)) {}
+LiveRun::LiveRun(std::unique_ptr<sandbox::LiveRunState> state,
+                 std::shared_ptr<const std::atomic<bool>> is_lost)
+    : state_(std::move(state)), is_lost_(std::move(is_lost)) {}
 LiveRun::~LiveRun() = default;
 
 Result<std::size_t> LiveRun::write(std::string_view bytes) { return state_->write(bytes); }
@@ -364,9 +367,14 @@ void LiveRun::kill() { state_->kill(); }
 int LiveRun::pid() const noexcept { return state_->pid(); }
 
 std::optional<RunResult> LiveRun::wait_for(std::chrono::milliseconds limit) {
-  return state_->wait_for(limit);
+  std::optional<RunResult> result = state_->wait_for(limit);
+  if (result && *is_lost_) return sandbox::cancelled_run(*std::move(result));
+  return result;
 }
 
-RunResult LiveRun::wait() { return *state_->wait_for(std::nullopt); }
+RunResult LiveRun::wait() {
+  RunResult result = *state_->wait_for(std::nullopt);
+  return *is_lost_ ? sandbox::cancelled_run(std::move(result)) : result;
+}
 
 }  // namespace cloche

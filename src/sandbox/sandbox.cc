@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cloche/sandbox.h"
 
+#include <atomic>
 #include <system_error>
 #include <utility>
 
 #include "base/host_error.h"
 #include "cloche/engine.h"
 #include "sandbox/backend.h"
+#include "sandbox/departure.h"
 #include "sandbox/engine_state.h"
 #include "sandbox/native/native_backend.h"
 #include "sandbox/run_observer.h"
 #include "sandbox/sandbox_state.h"
-#include "sandbox/shell_runs.h"
 #include "sandbox/wasm_backend.h"
 
 namespace cloche {
@@ -57,9 +58,9 @@ void Engine::ship(const EngineOptions& options, const std::filesystem::path& fol
 
 Sandbox::Sandbox(std::unique_ptr<sandbox::Backend> backend)
     : backend_(std::move(backend)),
-      files_(backend_->files(Account::user)),
-      root_files_(backend_->files(Account::root)),
-      shell_runs_(std::make_unique<sandbox::ShellRuns>()) {}
+      departure_(std::make_shared<sandbox::Departure>()),
+      files_(backend_->files(Account::user), departure_),
+      root_files_(backend_->files(Account::root), departure_) {}
 Sandbox::~Sandbox() = default;
 
 namespace {
@@ -75,23 +76,47 @@ std::string text_of(const RunOptions& options) {
   return text;
 }
 
+// One that ends when either says so.
+class EitherStop {
+ public:
+  EitherStop(const std::stop_token& one, const std::stop_token& other)
+      : first_(one, Pass{stop_}), second_(other, Pass{stop_}) {}
+  std::stop_token token() const { return stop_.get_token(); }
+
+ private:
+  struct Pass {
+    std::stop_source& to;
+    void operator()() const { to.request_stop(); }
+  };
+  std::stop_source stop_;
+  std::stop_callback<Pass> first_, second_;
+};
+
+// A fork waits for the runs of the kept shell, so its departure ends them.
+RunResult run_settled(sandbox::Backend& backend, sandbox::Departure& departure,
+                      const RunOptions& options) {
+  if (options.shell != ShellState::kept || !options.argv.empty())
+    return departure.settled(backend.run(options));
+  const EitherStop stop(options.stop, departure.begins());
+  RunOptions stopped = options;
+  stopped.stop = stop.token();
+  return departure.settled(backend.run(stopped));
+}
+
+void must_count(sandbox::Departure& departure) {
+  if (!departure.counts()) throw Error(Errno::canceled);
+}
+
 }  // namespace
 
 RunResult Sandbox::run(const RunOptions& options) {
-  const auto perform = [this](const RunOptions& its) {
-    sandbox::RunObserver& observer = backend_->observer();
-    if (!observer.is_watched()) return backend_->run(its);
-    const auto told = observer.begin(RunEvent::Kind::command, backend_->scrub(text_of(its)));
-    RunResult result = backend_->run(its);
-    told.end(result.exit_code, result.reason, result.duration);
-    return result;
-  };
-  if (options.shell == ShellState::fresh) return perform(options);
-  return shell_runs_->perform(options, perform);
+  sandbox::RunObserver& observer = backend_->observer();
+  if (!observer.is_watched()) return run_settled(*backend_, *departure_, options);
+  const auto told = observer.begin(RunEvent::Kind::command, backend_->scrub(text_of(options)));
+  RunResult result = run_settled(*backend_, *departure_, options);
+  told.end(result.exit_code, result.reason, result.duration);
+  return result;
 }
-
-void Sandbox::end_shell_runs() { shell_runs_->end(); }
-void Sandbox::allow_shell_runs() { shell_runs_->allow(); }
 
 std::unique_ptr<LiveRun> Sandbox::start(LiveRunOptions options) {
   if (sandbox::RunObserver& observer = backend_->observer(); observer.is_watched()) {
@@ -103,13 +128,22 @@ std::unique_ptr<LiveRun> Sandbox::start(LiveRunOptions options) {
       if (given) given(result);
     };
   }
-  return std::unique_ptr<LiveRun>(new LiveRun(backend_->start(std::move(options))));
+  const auto is_lost = std::make_shared<std::atomic<bool>>(false);
+  options.on_end = [is_lost, departure = departure_,
+                    given = std::move(options.on_end)](const RunResult& result) {
+    *is_lost = result.status == RunStatus::exited && !departure->counts();
+    if (given) given(*is_lost ? sandbox::cancelled_run(result) : result);
+  };
+  return std::unique_ptr<LiveRun>(new LiveRun(backend_->start(std::move(options)), is_lost));
 }
 
 RunResult Sandbox::run_python(std::string_view source, const PythonOptions& options) {
   const auto told =
       backend_->observer().begin(RunEvent::Kind::python, backend_->scrub(std::string(source)));
-  RunResult result = backend_->run_python(source, options);
+  const EitherStop stop(options.stop, departure_->begins());
+  PythonOptions stopped = options;
+  stopped.stop = stop.token();
+  RunResult result = departure_->settled(backend_->run_python(source, stopped));
   told.end(result.exit_code, result.reason, result.duration);
   return result;
 }
@@ -117,13 +151,21 @@ RunResult Sandbox::run_python(std::string_view source, const PythonOptions& opti
 void Sandbox::cancel() { backend_->cancel(); }
 void Sandbox::freeze() { backend_->freeze(); }
 void Sandbox::thaw() { backend_->thaw(); }
+void Sandbox::begin_to_leave() { departure_->begin(); }
+void Sandbox::stay() { departure_->stay(); }
+void Sandbox::leave() {
+  departure_->leave();
+  backend_->cancel();
+}
 void Sandbox::restart_shell() { backend_->restart_shell(); }
 void Sandbox::set_network_rules(std::vector<std::string> allow) {
   backend_->set_network_rules(std::move(allow));
+  must_count(*departure_);
 }
 std::vector<std::string> Sandbox::network_rules() const { return backend_->network_rules(); }
 void Sandbox::set_commands(std::vector<HostCommand> commands) {
   backend_->set_commands(std::move(commands));
+  must_count(*departure_);
 }
 std::vector<HostCommand> Sandbox::commands() const { return backend_->commands(); }
 Files& Sandbox::files() noexcept { return files_; }
@@ -133,6 +175,7 @@ Files& Sandbox::files(Account account) noexcept {
 
 void Sandbox::set_environment(const std::string& name, const std::string& value) {
   backend_->set_environment(name, value);
+  must_count(*departure_);
 }
 
 std::optional<std::string> Sandbox::environment(const std::string& name) const {
@@ -144,12 +187,14 @@ std::optional<std::string> Sandbox::environment(const std::string& name) const {
 std::map<std::string, std::string> Sandbox::environment() const { return backend_->environment(); }
 
 Result<void, Error> Sandbox::install_packages(const std::vector<std::string>& names) {
-  return backend_->install_packages(names);
+  Result<void, Error> installed = backend_->install_packages(names);
+  if (installed && !departure_->counts()) return Error(Errno::canceled);
+  return installed;
 }
 
 std::unique_ptr<Sandbox> Sandbox::fork() {
   return with_errors_of_the_host(
-      [&] { return std::unique_ptr<Sandbox>(new Sandbox(backend_->fork())); });
+      [&] { return std::unique_ptr<Sandbox>(new Sandbox(backend_->fork([&] { departure_->at_files(); }))); });
 }
 
 Result<void, Error> Sandbox::commit_image(const std::string& name) {

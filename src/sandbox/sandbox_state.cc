@@ -330,10 +330,11 @@ void SandboxState::mount_host_paths(vfs::Namespace& space) const {
 }
 
 // The interpreters stand still meanwhile: what they have written until then is there.
-std::unique_ptr<SandboxState> SandboxState::fork() {
+std::unique_ptr<SandboxState> SandboxState::fork(const std::function<void()>& at_files) {
   std::unique_ptr<SandboxState> twin;
   shell_->pass_on([&]() -> KeptShell& {
     python_->pass_on([&]() -> KeptPython& {
+      at_files();
       twin = fork_files();
       return *twin->python_;
     });

@@ -2,6 +2,7 @@
 // What a Sandbox consists of.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -38,7 +39,9 @@ class SandboxState {
   SandboxState(const SandboxState&) = delete;
   SandboxState& operator=(const SandboxState&) = delete;
 
-  std::unique_ptr<SandboxState> fork() EXCLUDES(kernel::kernel_lock);
+  // See Backend::fork.
+  std::unique_ptr<SandboxState> fork(const std::function<void()>& at_files)
+      EXCLUDES(kernel::kernel_lock);
 
   EngineState& engine() noexcept { return engine_; }
   KeptPython& python() noexcept { return *python_; }

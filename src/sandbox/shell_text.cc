@@ -6,9 +6,10 @@
 namespace cloche::sandbox {
 
 // Options come before functions, whose text may need them (extglob), and aliases after them, as
-// those must not change that text. errexit and the like come last: until then lines may fail.
+// those must not change that text. errexit and the like come last: until then lines may fail. A
+// command substitution has neither errexit nor verbose, which $- tells of.
 const char* const write_shell_text =
-    R"sh(__cloche_traps=$(trap -p) __cloche_options=$(set +o) __cloche_shopt=$(shopt -p)
+    R"sh(__cloche_flags=$- __cloche_traps=$(trap -p) __cloche_options=$(set +o) __cloche_shopt=$(shopt -p)
 __cloche_args=("$@")
 set +efuxv
 trap - DEBUG ERR RETURN EXIT
@@ -39,7 +40,10 @@ while IFS= read -r __cloche_line; do
 done <<<"$(ulimit -Ha 2>/dev/null)"
 printf 'umask %s\ncd -- %q\nset --' "$(umask)" "$PWD"
 ((${#__cloche_args[@]})) && printf ' %q' "${__cloche_args[@]}"
-printf '\n%s\n%s\n' "$__cloche_options" "$__cloche_traps"
+printf '\n%s\n' "$__cloche_options"
+[[ $__cloche_flags == *v* ]] && printf 'set -o verbose\n'
+[[ $__cloche_flags == *e* ]] && printf 'set -o errexit\n'
+printf '%s\n' "$__cloche_traps"
 printf '# end\n'
 )sh";
 

@@ -80,7 +80,9 @@ class WasmBackend final : public Backend {
   Result<void, Error> install_packages(const std::vector<std::string>& names) override {
     return state_->install_packages(names);
   }
-  std::unique_ptr<Backend> fork() override { return make_wasm_backend(state_->fork()); }
+  std::unique_ptr<Backend> fork(const std::function<void()>& at_files) override {
+    return make_wasm_backend(state_->fork(at_files));
+  }
   std::unique_ptr<SavedBox> save() override { return nullptr; }
   Result<void, Error> load(const SavedBox&) override {
     return request_error("a wasm sandbox takes no state of the linux engine", Errno::notsup);

@@ -224,56 +224,82 @@ bool Session::pause(const std::function<void()>& stopping) {
   const auto is_ours = [&]() REQUIRES(mutex_) {
     return status_ == Status::paused && pauses_ == number;
   };
-  std::shared_ptr<Sandbox> old;
-  std::shared_ptr<PythonSession> python;
   {
     const MutexLock lock(mutex_);
     if (status_ != Status::running || leaving_) return false;
     status_ = Status::paused;
     number = ++pauses_;
-    old = sandbox_;
-    python = python_;
+    ++pausing_;
   }
   stopping();
-  if (!old) {  // it has not been read, so nothing runs in it
-    touch();
-    return true;
+  const MutexLock turn(turn_);
+  std::shared_ptr<Sandbox> old;
+  std::shared_ptr<PythonSession> python;
+  {
+    const MutexLock lock(mutex_);
+    old = sandbox_;
+    python = python_;
+    last_activity_ = clock_.now();
+    // There is nothing that runs in one that has not been read.
+    if (!old || !is_ours()) {
+      --pausing_;
+      return true;
+    }
   }
   // A fork has everything but the processes: those of the old one end with it.
+  old->begin_to_leave();
   Twin rest;
   try {
     rest = fork_with_python(*old, python.get());
+    if (watcher_) watcher_(*rest.sandbox);
   } catch (...) {
+    old->stay();
     const MutexLock lock(mutex_);
+    --pausing_;
     if (is_ours()) status_ = Status::running;
     throw;
   }
-  if (watcher_) watcher_(*rest.sandbox);
+  bool leaves = false;
   {
     const MutexLock lock(mutex_);
+    --pausing_;
     last_activity_ = clock_.now();
-    if (!is_ours()) return true;
-    sandbox_ = std::move(rest.sandbox);
-    python_ = std::move(rest.python);
+    leaves = is_ours();
+    if (leaves) {
+      sandbox_ = std::move(rest.sandbox);
+      python_ = std::move(rest.python);
+    }
   }
-  old->cancel();
+  leaves ? old->leave() : old->stay();
   return true;
 }
 
 bool Session::freeze(const std::function<void()>& stopping) {
-  std::shared_ptr<Sandbox> sandbox;
+  std::uint64_t number = 0;
   {
     const MutexLock lock(mutex_);
     if (status_ != Status::running || leaving_) return false;
     status_ = Status::paused;
     frozen_ = true;
-    sandbox = sandbox_;
+    number = ++pauses_;
   }
   stopping();
+  const MutexLock turn(turn_);
+  std::shared_ptr<Sandbox> sandbox;
   {
-    // In a turn, as resume() thaws it: who comes last decides.
-    const MutexLock turn(freeze_turn_);
-    if (is_frozen() && sandbox) sandbox->freeze();
+    const MutexLock lock(mutex_);
+    // Not where it was resumed meanwhile.
+    if (frozen_ && pauses_ == number) sandbox = sandbox_;
+  }
+  try {
+    if (sandbox) sandbox->freeze();
+  } catch (...) {
+    const MutexLock lock(mutex_);
+    if (frozen_ && pauses_ == number) {
+      frozen_ = false;
+      if (status_ == Status::paused) status_ = Status::running;
+    }
+    throw;
   }
   touch();
   return true;
@@ -284,20 +310,40 @@ bool Session::is_frozen() const {
   return frozen_;
 }
 
+bool Session::is_pausing() const {
+  const MutexLock lock(mutex_);
+  return pausing_ != 0;
+}
+
 bool Session::resume() {
-  const MutexLock turn(freeze_turn_);
-  std::shared_ptr<Sandbox> frozen;
   {
     const MutexLock lock(mutex_);
     if (status_ != Status::paused || leaving_) return false;
-    if (frozen_) frozen = sandbox_;
+    if (!frozen_) {
+      status_ = Status::running;
+      last_activity_ = clock_.now();
+      return true;
+    }
+    ++uses_;  // it does not leave meanwhile
   }
-  if (frozen) frozen->thaw();
+  const bool resumed = thaw();
+  release();
+  return resumed;
+}
+
+bool Session::thaw() {
+  const MutexLock turn(turn_);
+  std::shared_ptr<Sandbox> sandbox;
+  {
+    const MutexLock lock(mutex_);
+    if (status_ != Status::paused) return false;
+    sandbox = frozen_ ? sandbox_ : nullptr;
+  }
+  if (sandbox) sandbox->thaw();
   const MutexLock lock(mutex_);
   if (status_ != Status::paused) return false;
   frozen_ = false;
   status_ = Status::running;
-  last_activity_ = clock_.now();
   return true;
 }
 

@@ -112,14 +112,18 @@ class Session {
   std::pair<std::shared_ptr<Sandbox>, std::uint64_t> sandbox_and_origin() const;
   // Paused, and its processes are there and stand still.
   bool is_frozen() const;
+  // Paused, and what it is then is being made.
+  bool is_pausing() const;
 
   void touch();
 
   // False when it is not running (not paused). A paused session keeps files, packages, environment
   // and a live Python; its processes end. `stopping` is called in between, when nothing begins in
-  // it any more: what a process waits for must let go of it then.
+  // it any more: what a process waits for must let go of it then. Waits for nothing that runs in
+  // it: what has not ended by then is cancelled. Throws Error where it cannot be: it runs on then,
+  // and all that ran in it but runs of the kept shell and of Python.
   bool pause(const std::function<void()>& stopping);
-  // The same, but its processes stop where they are, and go on when it is resumed.
+  // The same, but its processes stop where they are, all of them, and go on when it is resumed.
   bool freeze(const std::function<void()>& stopping);
   bool resume();
 
@@ -137,6 +141,8 @@ class Session {
   void watch_by(std::function<void(Sandbox& sandbox)> watcher);
   void release();
   void load();
+  // With the turn of its own: it was frozen. False: somebody else was there before.
+  bool thaw() EXCLUDES(turn_);
   // From now on nobody begins to use it; whether nobody uses it any more by then. Waits.
   bool begin_to_leave(SteadyTime deadline);
   void stay();
@@ -144,11 +150,15 @@ class Session {
 
   Clock& clock_;
   const Facts facts_;
+  // Who makes its sandbox leave, stand still or go on, one at a time. That may take a while; all
+  // who look at the session take mutex_, which comes after it.
+  Mutex turn_;
   mutable Mutex mutex_;
   SteadyTime deadline_ GUARDED_BY(mutex_);
   WallTime expires_ GUARDED_BY(mutex_);
   bool frozen_ GUARDED_BY(mutex_) = false;
   std::uint64_t pauses_ GUARDED_BY(mutex_) = 0;
+  std::size_t pausing_ GUARDED_BY(mutex_) = 0;
   std::shared_ptr<Sandbox> sandbox_ GUARDED_BY(mutex_);
   std::uint64_t origin_ GUARDED_BY(mutex_) = 0;  // of sandbox_
   // Of sandbox_; null: nobody has asked for it yet.
@@ -175,10 +185,6 @@ class Session {
   SavedChain chain_ GUARDED_BY(save_mutex_);
   std::atomic<std::uint64_t> changes_ = 0;
   std::uint64_t saved_ GUARDED_BY(save_mutex_) = 0;
-
-  // Who freezes or thaws the sandbox, which may take a while: who looks at the session does not
-  // wait for that. Before mutex_.
-  Mutex freeze_turn_;
 };
 
 // The Python of that sandbox, which it keeps there.

@@ -358,20 +358,7 @@ void SessionManager::close_all() {
 }
 
 Change SessionManager::pause(const std::shared_ptr<Session>& session, Processes processes) {
-  // One that is not left behind goes on.
-  struct Runs {
-    const Session& session;
-    std::shared_ptr<Sandbox> ended_in;
-    ~Runs() {
-      if (ended_in && session.sandbox() == ended_in) ended_in->allow_shell_runs();
-    }
-  } runs{*session, nullptr};
-  const auto stopping = [&] {
-    let_go(*session);
-    // What goes on after the pause waits for the shell, and a run of it may have no end.
-    if (processes == Processes::end) runs.ended_in = session->sandbox();
-    if (runs.ended_in) runs.ended_in->end_shell_runs();
-  };
+  const auto stopping = [&] { let_go(*session); };
   try {
     if (!(processes == Processes::stop ? session->freeze(stopping) : session->pause(stopping)))
       return {};

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -200,6 +201,33 @@ TEST_F(SessionTimes, NobodyWaitsForASandboxThatIsFrozenLate) {
   go_on.set_value();
   EXPECT_TRUE(pause.get());
   (void)write.get();
+}
+
+// Whatever a pause comes between.
+TEST_F(SessionTimes, WhatWasAnsweredBeforeAPauseIsThereAfterIt) {
+  const auto manager = start();
+  const SessionPtr session = create(*manager);
+  std::atomic<bool> is_over = false;
+  const auto write = [&](const std::string& prefix) {
+    std::vector<std::string> written;
+    for (int n = 0; n < 20'000 && !is_over; ++n) {
+      const std::string name = prefix + std::to_string(n);
+      const Session::Use use = Session::use(session);
+      if (use && use->files().write(name, "x")) written.push_back(name);
+    }
+    return written;
+  };
+  auto one = std::async(std::launch::async, write, "a");
+  auto other = std::async(std::launch::async, write, "b");
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_TRUE(manager->pause(session));
+    EXPECT_TRUE(manager->resume(session));
+  }
+  is_over = true;
+  const Session::Use use = Session::use(session);
+  for (auto* writer : {&one, &other}) {
+    for (const std::string& name : writer->get()) EXPECT_TRUE(use->files().stat(name)) << name;
+  }
 }
 
 // Of the owner "a"; nobody else has a limit here.

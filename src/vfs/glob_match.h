@@ -23,10 +23,20 @@ std::vector<std::string_view> split_pattern(std::string_view pattern);
 class GlobBounds {
  public:
   static constexpr std::size_t entries_max = 2'000'000;
+  // Of all paths that it keeps: a tree is as deep as its owner likes.
+  static constexpr std::size_t path_bytes_max = std::size_t{128} << 20;
 
   // False: the place has been looked at for this part. What comes of both is the same by whichever
   // way "**" has led there.
-  bool enter(const std::string& path, std::size_t part) { return seen_.emplace(path, part).second; }
+  bool enter(const std::string& path, std::size_t part) {
+    path_bytes_ += path.size();
+    return seen_.emplace(path, part).second;
+  }
+  // A path that was made, to be found or to be looked at. False: as for look().
+  bool keep(const std::string& path) {
+    path_bytes_ += path.size();
+    return path_bytes_ <= path_bytes_max;
+  }
   // At a folder with so many entries. False: that is more than one search may have.
   bool look(std::size_t entries) {
     entries_ += entries + 1;
@@ -36,6 +46,7 @@ class GlobBounds {
  private:
   std::set<std::pair<std::string, std::size_t>> seen_;
   std::size_t entries_ = 0;
+  std::size_t path_bytes_ = 0;
 };
 
 }  // namespace cloche::vfs

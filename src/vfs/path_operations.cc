@@ -363,6 +363,7 @@ Result<std::vector<std::string>> PathOperations::glob(std::string_view pattern,
     const std::string_view part = parts[at.part];
     const bool last = at.part + 1 == parts.size();
     const auto take = [&](const Node& node, const std::string& path) -> Result<void> {
+      if (!bounds.keep(path)) return Errno::fbig;
       if (last) {
         matches.push_back(path);
         return matches.size() > matches_max ? Result<void>(Errno::fbig) : Result<void>();
@@ -389,14 +390,10 @@ Result<std::vector<std::string>> PathOperations::glob(std::string_view pattern,
       const auto node =
           space_.lookup(at.dir, entry.name, last || any_depth ? Follow::no : Follow::yes, cred_);
       if (!node) continue;
-      const std::string path = at.path + entry.name;
-      if (!any_depth) {
-        CLOCHE_TRY(take(*node, path));
-        continue;
-      }
-      if (last) CLOCHE_TRY(take(*node, path));
-      if (entry.type == FileType::directory) {
-        work.push_back({*node, path + "/", at.part, at.depth + 1});
+      if (!any_depth || last) CLOCHE_TRY(take(*node, at.path + entry.name));
+      if (any_depth && entry.type == FileType::directory) {
+        work.push_back({*node, at.path + entry.name + "/", at.part, at.depth + 1});
+        if (!bounds.keep(work.back().path)) return Errno::fbig;
       }
     }
   }

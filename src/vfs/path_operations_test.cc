@@ -61,6 +61,17 @@ TEST_F(FileOpsTest, AGlobTakesTimeInProportion) {
   EXPECT_EQ(glob("/top/" + stars + "f"), path + "/f ");
 }
 
+// A path is as long as its place is deep: those of a deep tree are bounded together.
+TEST_F(FileOpsTest, AGlobTakesMemoryInProportion) {
+  const std::string name(250, 'd');
+  Node folder = *space_.lookup(space_.root(), "/top", Follow::yes, root_credentials());
+  for (int i = 0; i < 3000; ++i)
+    folder = *create(folder, name, FileType::directory, 0755, root_credentials());
+  EXPECT_EQ(files_.glob("/top/**/none", 1000).error(), Errno::fbig);
+  EXPECT_EQ(files_.glob("/top/**", 1'000'000).error(), Errno::fbig);
+  EXPECT_EQ(files_.glob("/top/*", 1000)->size(), 1U);
+}
+
 TEST_F(FileOpsTest, AFileIsMadeWithContentThatItsModeForbidsToWriteLater) {
   ASSERT_TRUE(files_.write_file("/top/locked", "x", 0444, Parents::make).ok());
   EXPECT_EQ(*files_.read_file("/top/locked", 5), "x");

@@ -45,6 +45,8 @@ struct TreeReader::Impl {
   Result<void> read_names(Decoder& in, SavedNode& node);
   void remove(Ino number);
 
+  // Of all that has a name in one that was read.
+  std::unordered_set<Ino> named() const;
   Result<void> put_folder(MemFs& files, MemFs::Impl& to, const SavedFolder& folder);
   Result<void> put_names(MemFs& files, MemFs::Impl& to, Ino directory, const SavedNode& from);
   Result<Ino> put_node(MemFs& files, MemFs::Impl& to, Ino directory, std::string_view name,
@@ -227,10 +229,22 @@ Result<void> TreeReader::put_into(MemFs& files) {
   impl_->made.clear();
   impl_->places.clear();
   impl_->unfilled.clear();
-  for (const SavedFolder& folder : impl_->folders)
-    CLOCHE_TRY(impl_->put_folder(files, *files.impl_, folder));
+  const std::unordered_set<Ino> named = impl_->named();
+  for (const SavedFolder& folder : impl_->folders) {
+    // One that was moved into another one has its place there.
+    if (!named.contains(folder.number))
+      CLOCHE_TRY(impl_->put_folder(files, *files.impl_, folder));
+  }
   impl_->put_attributes(*files.impl_);
   return {};
+}
+
+std::unordered_set<Ino> TreeReader::Impl::named() const {
+  std::unordered_set<Ino> all;
+  for (const auto& [number, node] : nodes) {
+    for (const auto& [name, named] : node.names) all.insert(named);
+  }
+  return all;
 }
 
 // A loop, not a recursion: trees may be deep.

@@ -267,6 +267,18 @@ TEST_F(SavedTree, NoPlaceIsFilledTwice) {
   EXPECT_TRUE(once.put_into(*make_fs<MemFs>(base_, large, clock_)));
 }
 
+// It has its place there, and what the base has at its old one stays.
+TEST_F(SavedTree, AFolderThatWasMovedIntoAnotherOneIsThere) {
+  const Ino home = folder("home");
+  (void)file(home, "f", "text");
+  ASSERT_TRUE(from_->rename(from_->root(), "home", folder("tmp"), "moved", RenameMode::replace));
+  const auto to = restored({written({base_, {}, from_->freeze()})});
+  const Ino moved = *to->lookup(*to->lookup(to->root(), "tmp"), "moved");
+  EXPECT_EQ(read(*to, *to->lookup(moved, "f")), "text");
+  EXPECT_EQ(to->stat(moved)->uid, 1000U);
+  EXPECT_EQ(to->lookup(*to->lookup(to->root(), "home"), "f").error(), Errno::noent);
+}
+
 TEST_F(SavedTree, NamesAreCountedAsTheyAreRead) {
   std::vector<std::pair<std::string, int>> names;
   for (int i = 0; i < 3000; ++i) names.emplace_back("n" + std::to_string(i), 10);

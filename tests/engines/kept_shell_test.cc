@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <future>
 #include <set>
 #include <stop_token>
 #include <thread>
@@ -284,6 +285,42 @@ TEST_P(KeptShell, ARunThatWasStoppedBeforeItBeganDoesNothing) {
     EXPECT_EQ(sandbox_->run(options).status, RunStatus::killed);
   }
   EXPECT_EQ(out("echo fine"), "fine\n");
+}
+
+// The fork of one that leaves waits for nothing, and what ends here after it is in neither.
+TEST_P(KeptShell, NothingEndsWellInASandboxThatHasLeft) {
+  out("x=kept");
+  auto running = std::async(std::launch::async, [&] {
+    return run_with({.script = "x=lost; touch begun; sleep 1000", .timeout = milliseconds(0)})
+        .status;
+  });
+  while (!sandbox_->files().stat("begun")) std::this_thread::yield();
+  const auto end_both = [&] {
+    sandbox_->begin_to_leave();
+    auto twin = sandbox_->fork();
+    auto write =
+        std::async(std::launch::async, [&] { return sandbox_->files().write("late", ""); });
+    auto command =
+        std::async(std::launch::async, [&] { return sandbox_->run({.script = ":"}).status; });
+    EXPECT_EQ(write.wait_for(milliseconds(20)), std::future_status::timeout);
+    EXPECT_EQ(command.wait_for(milliseconds(20)), std::future_status::timeout);
+    return std::tuple(std::move(twin), std::move(write), std::move(command));
+  };
+  {
+    auto [twin, write, command] = end_both();
+    EXPECT_EQ(running.get(), RunStatus::killed);
+    sandbox_->stay();
+    EXPECT_TRUE(write.get());
+    EXPECT_EQ(command.get(), RunStatus::exited);
+    EXPECT_EQ(out("echo $x"), "kept\n");
+  }
+  ASSERT_TRUE(sandbox_->files().remove("late"));
+  auto [twin, write, command] = end_both();
+  sandbox_->leave();
+  EXPECT_EQ(write.get().error(), Errno::canceled);
+  EXPECT_EQ(command.get(), RunStatus::killed);
+  EXPECT_FALSE(twin->files().stat("late"));
+  EXPECT_EQ(twin->run({.script = "echo $x", .shell = ShellState::kept}).stdout_data, "kept\n");
 }
 
 TEST_P(KeptShell, ARestartedShellIsANewOne) {

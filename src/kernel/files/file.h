@@ -90,6 +90,8 @@ class File {
       REQUIRES(kernel_lock);
   virtual Result<std::size_t> pwrite(Task& task, std::span<const std::byte> from,
                                      std::uint64_t offset) REQUIRES(kernel_lock);
+  // Waits until nobody moves the position, which a long transfer does at its end.
+  virtual Result<void> wait_for_position(Task&) REQUIRES(kernel_lock) { return {}; }
   // lseek(2), whence 0 SET, 1 CUR, 2 END, 3 DATA, 4 HOLE.
   virtual Result<std::uint64_t> seek(std::int64_t offset, std::uint32_t whence)
       REQUIRES(kernel_lock);

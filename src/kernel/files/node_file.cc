@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "kernel/kernel.h"
@@ -73,13 +74,31 @@ class NodeFile::Transfer {
   NodeFile& file_;
 };
 
-Result<void> NodeFile::wait_for_turn(Task& task) {
+// One that gives the lock up on the way.
+class NodeFile::Append {
+ public:
+  Append(Kernel& kernel, LockKey file) REQUIRES(kernel_lock) : kernel_(kernel), file_(file) {
+    kernel_.append_turns().taken.insert(file_);
+  }
+  ~Append() NO_THREAD_SAFETY_ANALYSIS {
+    kernel_.append_turns().taken.erase(file_);
+    kernel_.append_turns().changed.wake_all();
+  }
+  Append(const Append&) = delete;
+  Append& operator=(const Append&) = delete;
+
+ private:
+  Kernel& kernel_;
+  LockKey file_;
+};
+
+Result<void> NodeFile::wait_for_position(Task& task) {
   while (is_moving_) CLOCHE_TRY(task.block({&moved_}));
   return {};
 }
 
 Result<std::size_t> NodeFile::read(Task& task, std::span<std::byte> to) {
-  CLOCHE_TRY(wait_for_turn(task));
+  CLOCHE_TRY(wait_for_position(task));
   const Transfer transfer(*this);
   CLOCHE_ASSIGN(const std::size_t count, pread(task, to, position_));
   position_ += count;
@@ -97,7 +116,7 @@ Result<std::size_t> NodeFile::pread(Task& task, std::span<std::byte> to, std::ui
 }
 
 Result<std::size_t> NodeFile::write(Task& task, std::span<const std::byte> from) {
-  CLOCHE_TRY(wait_for_turn(task));
+  CLOCHE_TRY(wait_for_position(task));
   const Transfer transfer(*this);
   if ((flags_ & o_append) == 0) {
     CLOCHE_ASSIGN(const std::size_t count, pwrite(task, from, position_));
@@ -138,6 +157,10 @@ Result<std::size_t> NodeFile::append(Task& task, std::span<const std::byte> from
   if (!io_) return Errno::badf;
   if (is_directory()) return Errno::isdir;
   if (from.empty()) return std::size_t{0};
+  AppendTurns& turns = task.kernel().append_turns();
+  while (turns.taken.contains(lock_key())) CLOCHE_TRY(task.block({&turns.changed}));
+  std::optional<Append> turn;
+  if (from.size() > piece_bytes) turn.emplace(task.kernel(), lock_key());
   std::uint64_t room = std::min(from.size(), transfer_max);
   if (memfd_ || task.process().limits[rlimit_fsize].soft != rlim_infinity) {
     CLOCHE_ASSIGN(const std::uint64_t now, size());

@@ -56,6 +56,7 @@ class NodeFile : public InodeFile {
   // At the end, whatever the position is; the position stays (RWF_APPEND, pwrite with O_APPEND).
   Result<std::size_t> append(Task& task, std::span<const std::byte> from) REQUIRES(kernel_lock);
   // A directory takes any cookie that it gave, and 0.
+  Result<void> wait_for_position(Task& task) override REQUIRES(kernel_lock);
   Result<std::uint64_t> seek(std::int64_t offset, std::uint32_t whence) override
       REQUIRES(kernel_lock);
   Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,
@@ -90,8 +91,8 @@ class NodeFile : public InodeFile {
   };
 
   class Transfer;
+  class Append;
 
-  Result<void> wait_for_turn(Task& task) REQUIRES(kernel_lock);
   Result<void> check_seals(std::uint64_t end, std::uint64_t size_now) const;
   Result<std::uint64_t> size() const;
 

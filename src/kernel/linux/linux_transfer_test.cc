@@ -6,6 +6,7 @@
 #include "kernel/kernel.h"
 #include "kernel/linux/linux_puppet_testing.h"
 #include "kernel/process/task.h"
+#include "vfs/path_operations.h"
 
 namespace cloche::kernel::lnx {
 namespace {
@@ -133,6 +134,34 @@ TEST(linux_transfer, two_that_share_a_position_write_one_after_the_other) {
   const KernelLock lock(machine.kernel().mutex());
   EXPECT_EQ(shared->stat()->size, std::uint64_t{2} * bytes);
   shared.reset();
+}
+
+// Each is longer than a turn, and of a description of its own.
+TEST(linux_transfer, an_append_is_one_piece) {
+  constexpr std::uint32_t bytes = 24U << 20;
+  TestKernel machine;
+  machine.write_file("/tmp/a", std::string(bytes, 'a'), 0666);
+  machine.write_file("/tmp/b", std::string(bytes, 'b'), 0666);
+  machine.write_file("/tmp/log", "", 0666);
+  const auto writer = [&](const char* from) {
+    return start_guest(machine, [from](Guest& guest) {
+      constexpr std::uint32_t prot_read = 1, map_private = 2;
+      const std::int32_t text =
+          guest.call(nr_mmap2, 0, bytes, prot_read, map_private, guest.open(from), 0);
+      const std::int32_t log = guest.open("/tmp/log", o_wronly | o_append);
+      EXPECT_EQ(guest.call(nr::write, log, text, bytes), static_cast<std::int32_t>(bytes));
+    });
+  };
+  const ProcessPtr one = writer("/tmp/a"), two = writer("/tmp/b");
+  EXPECT_EQ(machine.wait(one).raw(), 0);
+  EXPECT_EQ(machine.wait(two).raw(), 0);
+  const KernelLock lock(machine.kernel().mutex());
+  vfs::Namespace& space = machine.files();
+  const std::string log = *vfs::PathOperations(space, space.root(), vfs::root_credentials())
+                               .read_file("/tmp/log", std::uint64_t{2} * bytes);
+  ASSERT_EQ(log.size(), std::size_t{2} * bytes);
+  EXPECT_EQ(log.find_first_not_of(log.front()), std::size_t{bytes});
+  EXPECT_EQ(log.find_first_not_of(log.back(), bytes), std::string::npos);
 }
 
 // Takes everything, and kills who writes to it.

@@ -144,6 +144,7 @@ SysResult llseek(Call& call) REQUIRES(kernel_lock) {
   if ((file->flags() & o_path) != 0) return Errno::badf;
   if (!call.memory.holds(call.u32(3), sizeof(std::uint64_t))) return Errno::fault;
   const auto offset = static_cast<std::int64_t>((std::uint64_t{call.u32(1)} << 32) | call.u32(2));
+  CLOCHE_TRY(file->wait_for_position(call.task));
   CLOCHE_ASSIGN(const std::uint64_t position, file->seek(offset, call.u32(4)));
   CLOCHE_TRY(call.memory.write(call.u32(3), position));
   return 0;

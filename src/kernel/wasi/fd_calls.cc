@@ -130,6 +130,7 @@ Result<void> fd_seek(Call& call, std::uint32_t fd, std::uint64_t offset, std::ui
   if ((file->flags() & o_path) != 0) return Errno::badf;
   if (whence > whence_end) return Errno::inval;
   CLOCHE_TRY(call.check_out<std::uint64_t>(out));
+  CLOCHE_TRY(file->wait_for_position(call.task));
   CLOCHE_ASSIGN(const std::uint64_t position,
                 file->seek(static_cast<std::int64_t>(offset), whence));
   return call.memory.write(out, position);

@@ -346,8 +346,9 @@ void NativeBackend::cancel() {
 
 void NativeBackend::freeze() {
   Result<std::unique_ptr<native::Box::Pause>> pause = box_->pause();
+  if (!pause) throw Error(pause.error(), "the sandbox cannot be frozen");
   const MutexLock lock(mutex_);
-  if (pause && !pause_) pause_ = *std::move(pause);
+  if (!pause_) pause_ = *std::move(pause);
 }
 
 void NativeBackend::thaw() {
@@ -489,9 +490,10 @@ Result<void, Error> NativeBackend::install_packages(const std::vector<std::strin
 }
 
 // Interpreters before the files, so that what they wrote until then is there.
-std::unique_ptr<Backend> NativeBackend::fork() {
+std::unique_ptr<Backend> NativeBackend::fork(const std::function<void()>& at_files) {
   NativeInterpreter::Frozen python = python_.freeze();
   NativeShell::Passed shell = shell_.pass_on();
+  at_files();
   std::unique_ptr<NativeBackend> twin(new NativeBackend(parts_, *this));
   twin->shell_.go_on_as(std::move(shell));
   twin->python_.go_on_as(std::move(python));

@@ -70,7 +70,7 @@ class NativeBackend final : public Backend {
   void set_environment(const std::string& name, const std::string& value) override;
   std::map<std::string, std::string> environment() const override;
   Result<void, Error> install_packages(const std::vector<std::string>& names) override;
-  std::unique_ptr<Backend> fork() override;
+  std::unique_ptr<Backend> fork(const std::function<void()>& at_files) override;
   std::unique_ptr<SavedBox> save() override;
   Result<void, Error> load(const SavedBox& saved) override;
   Result<void, Error> commit_image(const std::string& name) override;

@@ -241,6 +241,8 @@ Result<void> NativeFiles::remove_attribute(std::string_view path, std::string_vi
 
 // As the other engine's: links are not followed by "**", names with a dot are asked for with one.
 Result<std::vector<std::string>> NativeFiles::glob(std::string_view pattern) {
+  // One search at a time: each may take its memory.
+  const MutexLock searching(glob_mutex_);
   const std::vector<std::string_view> parts = vfs::split_pattern(pattern);
   std::vector<std::string> matches;
   struct Work {
@@ -259,16 +261,18 @@ Result<std::vector<std::string>> NativeFiles::glob(std::string_view pattern) {
     const std::string_view part = parts[at.part];
     const bool last = at.part + 1 == parts.size();
     const bool any_depth = part == "**";
-    const auto take = [&](const std::string& path) {
+    const auto take = [&](const std::string& path) -> Result<void> {
+      if (!bounds.keep(path)) return Errno::fbig;
       if (last) {
         matches.push_back(path);
-      } else {
-        work.push_back({path + "/", at.part + 1, at.depth + 1});
+        return matches.size() > entries_max ? Result<void>(Errno::fbig) : Result<void>();
       }
+      work.push_back({path + "/", at.part + 1, at.depth + 1});
+      return {};
     };
     if (!any_depth && !vfs::has_wildcard(part)) {
       const std::string path = at.path + std::string(part);
-      if (link_stat(path)) take(path);
+      if (link_stat(path)) CLOCHE_TRY(take(path));
       continue;
     }
     if (any_depth && !last) work.push_back({at.path, at.part + 1, at.depth + 1});
@@ -278,11 +282,11 @@ Result<std::vector<std::string>> NativeFiles::glob(std::string_view pattern) {
     for (const FileInfo& entry : *entries) {
       if (entry.name.starts_with('.') && !part.starts_with('.')) continue;
       if (!any_depth && !vfs::glob_match(part, entry.name)) continue;
-      const std::string path = at.path + entry.name;
-      if (!any_depth || last) take(path);
-      if (any_depth && entry.kind == FileKind::directory)
-        work.push_back({path + "/", at.part, at.depth + 1});
-      if (matches.size() > entries_max) return Errno::fbig;
+      if (!any_depth || last) CLOCHE_TRY(take(at.path + entry.name));
+      if (any_depth && entry.kind == FileKind::directory) {
+        work.push_back({at.path + entry.name + "/", at.part, at.depth + 1});
+        if (!bounds.keep(work.back().path)) return Errno::fbig;
+      }
     }
   }
   std::ranges::sort(matches);

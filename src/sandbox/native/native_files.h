@@ -2,6 +2,7 @@
 // Files of a native sandbox: through the file server of its box.
 #pragma once
 
+#include "base/mutex.h"
 #include "native/host/box.h"
 #include "sandbox/backend.h"
 
@@ -47,6 +48,7 @@ class NativeFiles final : public FileBackend {
 
   native::Box& box_;
   const std::string home_;
+  Mutex glob_mutex_;
 };
 
 }  // namespace cloche::sandbox

@@ -55,6 +55,12 @@ RunResult NativePython::run(std::string_view source, const PythonOptions& option
   sandbox_.tell_use(FirstUse::python);
   const MutexLock lock(mutex_);
   RunResult result;
+  if (options.stop.stop_requested()) {
+    result.status = RunStatus::killed;
+    result.exit_code = status_killed;
+    result.reason = "the code was cancelled before it began";
+    return result;
+  }
   if (!is_alive()) {
     Result<std::unique_ptr<NativeInterpreter>> started =
         NativeInterpreter::begin(sandbox_, PythonStart::plain);
@@ -81,12 +87,18 @@ RunResult NativePython::run(std::string_view source, const PythonOptions& option
     (stream == Stream::out ? result.stdout_truncated : result.stderr_truncated) |=
         bytes.size() > room;
   };
-  const NativeTurn::End end =
-      NativeTurn(sandbox_.box(), *live_, nullptr, std::move(plan)).perform();
+  const NativeTurn::End end = [&] {
+    const std::stop_callback on_stop(options.stop, [this]() NO_THREAD_SAFETY_ANALYSIS {
+      live_->command().kill();
+    });
+    return NativeTurn(sandbox_.box(), *live_, nullptr, std::move(plan)).perform();
+  }();
   if (end.answer && !end.is_killed) {
     result.exit_code = *end.answer;
   } else {
-    set_ended(result, end, sandbox_.cancelled_since(cancellations), limit);
+    const bool is_cancelled =
+        sandbox_.cancelled_since(cancellations) || options.stop.stop_requested();
+    set_ended(result, end, is_cancelled, limit);
     live_.reset();
   }
   const auto cleaned = [&](std::string& kept, bool is_cut_off) {

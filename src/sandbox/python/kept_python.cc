@@ -62,23 +62,24 @@ RunResult KeptPython::run(std::string_view source, const PythonOptions& options)
   const MutexLock lock(mutex_);
   const auto begin = std::chrono::steady_clock::now();
   RunResult result;
+  const auto not_begun = [&] {
+    result.status = RunStatus::killed;
+    result.exit_code = status_killed;
+    result.reason = "the code was cancelled before it began";
+    return result;
+  };
+  if (options.stop.stop_requested()) return not_begun();
   if (!session_) {
     if (const Result<void> started = start(); !started) {
       drop();
-      if (started.error() == Errno::intr) {
-        result.status = RunStatus::killed;
-        result.exit_code = status_killed;
-        result.reason = "the code was cancelled before it began";
-        return result;
-      }
+      if (started.error() == Errno::intr) return not_begun();
       result.status = RunStatus::not_started;
       result.exit_code = not_started_status(Errno::noent);
       result.reason = fmt::format("cannot start Python: {}", errno_info(started.error()).message);
       return result;
     }
   }
-  const python::TurnResult turn =
-      session_->execute(source, options.timeout.value_or(state_.options().timeout));
+  const python::TurnResult turn = execute(source, options);
   fill(result, turn);
   const auto take = [&](kernel::HostCapture& port, std::string& text, bool& truncated) {
     kernel::HostCapture::Output output = port.take();
@@ -93,6 +94,14 @@ RunResult KeptPython::run(std::string_view source, const PythonOptions& options)
     drop();
   result.duration = std::chrono::steady_clock::now() - begin;
   return result;
+}
+
+python::TurnResult KeptPython::execute(std::string_view source, const PythonOptions& options) {
+  kernel::Kernel& kernel = state_.kernel();
+  const std::stop_callback on_stop(options.stop, [&kernel, job = session_->process()->job] {
+    kernel.signal_job(job, kernel::sigkill);
+  });
+  return session_->execute(source, options.timeout.value_or(state_.options().timeout));
 }
 
 void KeptPython::pass_on(const std::function<KeptPython&()>& fork) {

@@ -34,6 +34,8 @@ class KeptPython {
   void go_on_from(python::PythonSession& other);
   python::SessionOptions session_options() REQUIRES(mutex_);
   Result<void> start() REQUIRES(mutex_);
+  python::TurnResult execute(std::string_view source, const PythonOptions& options)
+      REQUIRES(mutex_);
   void drop() REQUIRES(mutex_);
 
   SandboxState& state_;

@@ -3,6 +3,7 @@
 
 #include "cloche/python_session.h"
 #include "sandbox/backend.h"
+#include "sandbox/departure.h"
 #include "sandbox/python/python_session_state.h"
 #include "sandbox/run_observer.h"
 
@@ -44,7 +45,7 @@ ExecuteResult PythonSession::execute(std::string_view code, const ExecuteOptions
   sandbox::Backend& sandbox = *state_->sandbox().backend_;
   const auto told =
       sandbox.observer().begin(RunEvent::Kind::python, sandbox.scrub(std::string(code)));
-  ExecuteResult result = state_->execute(code, options);
+  ExecuteResult result = state_->sandbox().departure_->settled(state_->execute(code, options));
   told.end(exit_status_of(result), result.reason, result.duration);
   return result;
 }
@@ -72,10 +73,16 @@ Result<PythonState, Error> PythonSession::snapshot_state(const SnapshotOptions& 
 }
 
 Result<void, Error> PythonSession::restore_state(std::string_view bytes) {
-  return state_->restore(bytes);
+  Result<void, Error> restored = state_->restore(bytes);
+  if (restored && !state_->sandbox().departure_->counts()) return Error(Errno::canceled);
+  return restored;
 }
 
-Result<void, Error> PythonSession::clear_state() { return state_->clear(); }
+Result<void, Error> PythonSession::clear_state() {
+  Result<void, Error> cleared = state_->clear();
+  if (cleared && !state_->sandbox().departure_->counts()) return Error(Errno::canceled);
+  return cleared;
+}
 
 void PythonSession::checkpoint(const std::filesystem::path& file, CheckpointFile kind,
                                const CheckpointLimits& limits) {
