@@ -232,8 +232,7 @@ Result<void> TreeReader::put_into(MemFs& files) {
   const std::unordered_set<Ino> named = impl_->named();
   for (const SavedFolder& folder : impl_->folders) {
     // One that was moved into another one has its place there.
-    if (!named.contains(folder.number))
-      CLOCHE_TRY(impl_->put_folder(files, *files.impl_, folder));
+    if (!named.contains(folder.number)) CLOCHE_TRY(impl_->put_folder(files, *files.impl_, folder));
   }
   impl_->put_attributes(*files.impl_);
   return {};
