@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a request may ask its sandbox to be, within what the operator allows."""
+"""What a request may ask its sandbox to be, within what the operator allows; and how many sessions there may be, how long."""
 import asyncio
+import json
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from server import Server
+from server import Server, until
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk" / "python" / "src"))
 TOKEN = "test-token-one"
@@ -128,6 +129,32 @@ class SessionOptions(unittest.TestCase):
                 self.assertEqual(self.run_in(session.session_id, "echo $B"), "aio\n")
 
         asyncio.run(at_once())
+
+
+class Limits(unittest.TestCase):
+    def test_rates_and_numbers_of_sessions(self):
+        with Server("serve", "--token", TOKEN, "--max-token-sessions", "2", "--rate-limit", "6") as server:
+            for status in [200, 200, 429, 429, 429, 429]:
+                got, headers, body = server.ask("POST", "/sessions", token=TOKEN)
+                self.assertEqual(got, status)
+            self.assertEqual(json.loads(body)["error"], "RATE_LIMITED")
+            self.assertEqual(headers["X-RateLimit-Limit"], "2")
+            got, headers, body = server.ask("GET", "/sessions", token=TOKEN)
+            self.assertEqual((got, json.loads(body)["error"]), (429, "RATE_LIMITED"))
+            self.assertEqual((headers["X-RateLimit-Limit"], headers["X-RateLimit-Remaining"]),
+                             ("6", "0"))
+            self.assertTrue(headers["X-RateLimit-Reset"].isdigit())
+            self.assertEqual(server.ask("GET", "/health")[0], 200)
+
+    def test_an_idle_session_ends(self):
+        with Server("serve", "--idle-timeout", "1") as server:
+            session = server.json("POST", "/sessions")[1]["sessionId"]
+            # A running command is no idleness.
+            self.assertEqual(server.json("POST", f"/sessions/{session}/commands",
+                                         {"command": "sleep 1.5"})[1]["exitCode"], 0)
+            until(lambda: server.json("GET", "/sessions")[1]["total"] == 0, "it is idle")
+            self.assertEqual(server.ask("GET", f"/sessions/{session}")[0], 404)
+            self.assertIn("reason=idle", server.log())
 
 
 if __name__ == "__main__":
