@@ -23,7 +23,7 @@ namespace cloche {
 namespace sandbox {
 class Departure;
 class FileBackend;
-}
+}  // namespace sandbox
 
 class FolderWatch;
 class OpenFile;
@@ -80,8 +80,8 @@ class Files {
   Result<std::map<std::string, std::string>> attributes(std::string_view path) const;
   Result<void> set_attribute(std::string_view path, std::string_view name, std::string_view value);
   Result<void> remove_attribute(std::string_view path, std::string_view name);
-  // '*', '?', '[...]', and '**' for any number of folders; sorted. EFBIG: the search has too much to
-  // look at, or paths that are too long together.
+  // '*', '?', '[...]', and '**' for any number of folders; sorted. EFBIG: the search has too much
+  // to look at, or paths that are too long together.
   Result<std::vector<std::string>> glob(std::string_view pattern) const;
   // See cloche/folder_watch.h. Follows symbolic links. `changed` is called when there is something
   // to take, once until it is taken, from any thread: it must be quick, and call nothing of the

@@ -145,15 +145,15 @@ class Sandbox {
   // Ends every run in progress and every process, from another thread; the sandbox stays usable.
   void cancel();
 
-  // Stops every process where it is, until thaw(); nothing else may be begun meanwhile. Throws Error
-  // where that cannot be: nothing has been stopped then.
+  // Stops every process where it is, until thaw(); nothing else may be begun meanwhile. Throws
+  // Error where that cannot be: nothing has been stopped then.
   void freeze();
   void thaw();
 
-  // A fork is to take its place: from now on runs of the kept shell and of Python end, as by cancel,
-  // so that the fork waits for none. Whatever else ends well while it is made counts if it is in
-  // the fork, or with stay(); it waits for that to be known, and is otherwise cancelled (ECANCELED).
-  // One at a time, by one thread: begin_to_leave, fork, and then one of the others.
+  // A fork is to take its place: from now on runs of the kept shell and of Python end, as by
+  // cancel, so that the fork waits for none. Whatever else ends well while it is made counts if it
+  // is in the fork, or with stay(); it waits for that to be known, and is otherwise cancelled
+  // (ECANCELED). One at a time, by one thread: begin_to_leave, fork, and then one of the others.
   void begin_to_leave();
   void stay();
   // Ends all, as cancel() does; nothing that ends later counts.

@@ -29,15 +29,21 @@ Result<FileInfo> Files::stat(std::string_view path) const { return files_.stat(p
 
 Result<FileInfo> Files::link_stat(std::string_view path) const { return files_.link_stat(path); }
 
-Result<void> Files::make_directory(std::string_view path) { return departure_->settled(files_.make_directory(path)); }
+Result<void> Files::make_directory(std::string_view path) {
+  return departure_->settled(files_.make_directory(path));
+}
 
 Result<void> Files::make_directories(std::string_view path) {
   return departure_->settled(files_.make_directories(path));
 }
 
-Result<void> Files::remove(std::string_view path) { return departure_->settled(files_.remove(path)); }
+Result<void> Files::remove(std::string_view path) {
+  return departure_->settled(files_.remove(path));
+}
 
-Result<void> Files::remove_all(std::string_view path) { return departure_->settled(files_.remove_all(path)); }
+Result<void> Files::remove_all(std::string_view path) {
+  return departure_->settled(files_.remove_all(path));
+}
 
 Result<void> Files::rename(std::string_view from, std::string_view to) {
   return departure_->settled(files_.rename(from, to));

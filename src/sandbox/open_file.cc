@@ -25,13 +25,17 @@ Result<void> OpenFile::write(std::uint64_t offset, std::string_view data) {
   return state_->departure->settled(state_->file->write(offset, data));
 }
 
-Result<void> OpenFile::append(std::string_view data) { return state_->departure->settled(state_->file->append(data)); }
+Result<void> OpenFile::append(std::string_view data) {
+  return state_->departure->settled(state_->file->append(data));
+}
 
 Result<void> OpenFile::truncate(std::uint64_t size_bytes) {
   return state_->departure->settled(state_->file->truncate(size_bytes));
 }
 
-Result<void> OpenFile::change_mode(std::uint32_t mode) { return state_->departure->settled(state_->file->change_mode(mode)); }
+Result<void> OpenFile::change_mode(std::uint32_t mode) {
+  return state_->departure->settled(state_->file->change_mode(mode));
+}
 
 Result<void> OpenFile::set_times(std::int64_t accessed_ns, std::int64_t modified_ns) {
   return state_->departure->settled(state_->file->set_times(accessed_ns, modified_ns));

@@ -193,8 +193,9 @@ Result<void, Error> Sandbox::install_packages(const std::vector<std::string>& na
 }
 
 std::unique_ptr<Sandbox> Sandbox::fork() {
-  return with_errors_of_the_host(
-      [&] { return std::unique_ptr<Sandbox>(new Sandbox(backend_->fork([&] { departure_->at_files(); }))); });
+  return with_errors_of_the_host([&] {
+    return std::unique_ptr<Sandbox>(new Sandbox(backend_->fork([&] { departure_->at_files(); })));
+  });
 }
 
 Result<void, Error> Sandbox::commit_image(const std::string& name) {

@@ -71,8 +71,7 @@ Result<void> SessionSaver::write(Session& session) {
   if (session.chain_.origin != origin) session.chain_.begin_anew(origin);
   // One that is frozen has processes, which stand still, and a Python that may be in the middle of
   // something; one whose pause is under way is saved by that.
-  const bool is_at_rest =
-      status == Status::paused && !session.is_frozen() && !session.is_pausing();
+  const bool is_at_rest = status == Status::paused && !session.is_frozen() && !session.is_pausing();
   std::optional<Checkpoint> now;
   try {
     if (sandbox) now.emplace(checkpoint_of(session, *sandbox, is_at_rest));

@@ -88,9 +88,8 @@ RunResult NativePython::run(std::string_view source, const PythonOptions& option
         bytes.size() > room;
   };
   const NativeTurn::End end = [&] {
-    const std::stop_callback on_stop(options.stop, [this]() NO_THREAD_SAFETY_ANALYSIS {
-      live_->command().kill();
-    });
+    const std::stop_callback on_stop(
+        options.stop, [this]() NO_THREAD_SAFETY_ANALYSIS { live_->command().kill(); });
     return NativeTurn(sandbox_.box(), *live_, nullptr, std::move(plan)).perform();
   }();
   if (end.answer && !end.is_killed) {
