@@ -45,8 +45,8 @@ struct TreeReader::Impl {
   Result<void> read_names(Decoder& in, SavedNode& node);
   void remove(Ino number);
 
-  // Of all that has a name in one that was read.
-  std::unordered_set<Ino> named() const;
+  // What has a name in a folder, or below it.
+  std::unordered_set<Ino> inside_folders() const;
   Result<void> put_folder(MemFs& files, MemFs::Impl& to, const SavedFolder& folder);
   Result<void> put_names(MemFs& files, MemFs::Impl& to, Ino directory, const SavedNode& from);
   Result<Ino> put_node(MemFs& files, MemFs::Impl& to, Ino directory, std::string_view name,
@@ -229,21 +229,33 @@ Result<void> TreeReader::put_into(MemFs& files) {
   impl_->made.clear();
   impl_->places.clear();
   impl_->unfilled.clear();
-  const std::unordered_set<Ino> named = impl_->named();
+  const std::unordered_set<Ino> inside = impl_->inside_folders();
   for (const SavedFolder& folder : impl_->folders) {
     // One that was moved into another one has its place there.
-    if (!named.contains(folder.number)) CLOCHE_TRY(impl_->put_folder(files, *files.impl_, folder));
+    if (!inside.contains(folder.number)) CLOCHE_TRY(impl_->put_folder(files, *files.impl_, folder));
+  }
+  // None is inside itself.
+  for (const SavedFolder& folder : impl_->folders) {
+    if (impl_->nodes.contains(folder.number) && !impl_->made.contains(folder.number))
+      return Errno::inval;
   }
   impl_->put_attributes(*files.impl_);
   return {};
 }
 
-std::unordered_set<Ino> TreeReader::Impl::named() const {
-  std::unordered_set<Ino> all;
-  for (const auto& [number, node] : nodes) {
-    for (const auto& [name, named] : node.names) all.insert(named);
+std::unordered_set<Ino> TreeReader::Impl::inside_folders() const {
+  std::unordered_set<Ino> inside;
+  std::vector<Ino> todo;
+  for (const SavedFolder& folder : folders) todo.push_back(folder.number);
+  while (!todo.empty()) {
+    const auto node = nodes.find(todo.back());
+    todo.pop_back();
+    if (node == nodes.end()) continue;
+    for (const auto& [name, number] : node->second.names) {
+      if (inside.insert(number).second) todo.push_back(number);
+    }
   }
-  return all;
+  return inside;
 }
 
 // A loop, not a recursion: trees may be deep.
