@@ -110,7 +110,7 @@ TEST_P(NativeSandbox, ATimeLimitHoldsWhileNobodyTakesOutput) {
   RunOptions options;
   options.timeout = std::chrono::milliseconds(300);
   options.output = [&](Stream, std::string_view) {
-    for (int i = 0; i < 1000 && !has_ended; ++i) {
+    for (int i = 0; i < 6000 && !has_ended; ++i) {
       has_ended = sandbox_->processes().empty();
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
@@ -120,12 +120,16 @@ TEST_P(NativeSandbox, ATimeLimitHoldsWhileNobodyTakesOutput) {
 }
 
 TEST_P(NativeSandbox, OutputThatIsTakenLateIsOfACommandThatHasEndedInTime) {
+  const auto begin = std::chrono::steady_clock::now();
+  bool is_early = false;
   RunOptions options;
   options.timeout = std::chrono::seconds(2);
   options.output = [&](Stream, std::string_view) {
+    is_early = std::chrono::steady_clock::now() < begin + *options.timeout / 2;
     std::this_thread::sleep_for(2 * *options.timeout);
   };
   const RunResult result = run("sleep 1000 >/dev/null 2>&1 & echo begun", options);
+  if (!is_early) GTEST_SKIP() << "this machine has too much to do";
   EXPECT_EQ(result.status, RunStatus::exited) << result.reason;
   EXPECT_EQ(run("ps ax -o args= | grep -c '^sleep'").stdout_data, "1\n");
 }
