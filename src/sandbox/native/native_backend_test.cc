@@ -294,7 +294,7 @@ TEST_P(NativeSandbox, TheKeptShellKeepsItsState) {
 
 TEST_P(NativeSandbox, AForkGoesOnFromHere) {
   kept("echo one >file; x=parent");
-  const std::unique_ptr<Backend> twin = sandbox_->fork();
+  const std::unique_ptr<Backend> twin = sandbox_->fork([] {});
   EXPECT_EQ(kept("cat file; echo $x; echo two >file; x=twin", twin.get()), "one\nparent\n");
   EXPECT_EQ(kept("cat file; echo $x"), "one\nparent\n");
 }
@@ -395,11 +395,11 @@ TEST_P(NativeSandbox, WithoutAThreadOfTheHostThereIsNoForkWithANetworkAndNoRule)
   const auto connected = make(options);
   {
     const RefusedThreads none;
-    EXPECT_THROW((void)connected->fork(), Error);
+    EXPECT_THROW((void)connected->fork([] {}), Error);
     EXPECT_THROW(sandbox_->set_network_rules(rules), Error);
   }
   EXPECT_TRUE(sandbox_->network_rules().empty());
-  EXPECT_EQ(connected->fork()->network_rules(), rules);
+  EXPECT_EQ(connected->fork([] {})->network_rules(), rules);
   sandbox_->set_network_rules(rules);
   EXPECT_EQ(sandbox_->network_rules(), rules);
 }

@@ -219,7 +219,7 @@ TEST_F(ReadySandboxesTest, ThatAreCancelledBeforeTheirFirstUseHaveIt) {
 
 TEST_F(ReadySandboxesTest, PassNothingToForksThatWasNotUsed) {
   const auto sandbox = make_ready();
-  const auto twin = sandbox->fork();
+  const auto twin = sandbox->fork([] {});
   EXPECT_TRUE(twin->processes().empty());
   EXPECT_EQ(kept(*twin, "echo hi"), "hi\n");
   if (has_python()) {
