@@ -316,7 +316,7 @@ TEST_F(Gvisor, AKeptShellKeepsItsState) {
   kept.shell = ShellState::kept;
   EXPECT_EQ(run("x=5; cd /tmp; f() { echo $x$PWD; }", kept).exit_code, 0);
   EXPECT_EQ(run("f", kept).stdout_data, "5/tmp\n");
-  const auto fork = sandbox_->fork();
+  const auto fork = sandbox_->fork([] {});
   EXPECT_EQ(run(*fork, "f", kept).stdout_data, "5/tmp\n");
 }
 
