@@ -324,7 +324,7 @@ TEST_F(Gvisor, PythonIsKeptAndBeginsAnewInAFork) {
   if (!native::test_image_has_python()) GTEST_SKIP() << "this machine has no python3";
   EXPECT_EQ(sandbox_->run_python("x = 41", {}).exit_code, 0);
   EXPECT_EQ(sandbox_->run_python("print(x + 1)", {}).stdout_data, "42\n");
-  const auto fork = sandbox_->fork();
+  const auto fork = sandbox_->fork([] {});
   const RunResult anew = fork->run_python("print('x' in globals())", {});
   EXPECT_EQ(anew.stdout_data, "False\n");
   EXPECT_EQ(anew.reason,
@@ -338,7 +338,7 @@ TEST_F(Gvisor, PythonIsKeptAndBeginsAnewInAFork) {
 TEST_F(Gvisor, AForkHasFilesAndEnvironment) {
   sandbox_->set_environment("COLOUR", "green");
   EXPECT_EQ(told("echo 1 >kept; rm /usr/bin/head; mkdir -p /etc/new; sleep 1000 >/dev/null &"), "");
-  const auto fork = sandbox_->fork();
+  const auto fork = sandbox_->fork([] {});
   EXPECT_EQ(run(*fork, "cat kept; ls -d /etc/new /usr/bin/head; echo $COLOUR").stdout_data,
             "1\n/etc/new\ngreen\n");
   EXPECT_TRUE(fork->processes().empty());
