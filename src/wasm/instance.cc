@@ -297,9 +297,11 @@ Result<void, Error> Instance::instantiate(bool to_be_captured) {
   --depth_;
   memory_ = scope.linear();
   if (error != nullptr || trap != nullptr) {
-    const bool start_ended = trap != nullptr || state_->unwinding || state_->epoch_unhandled;
-    return failed(start_ended ? Errno::noexec : Errno::nomem,
-                  state_->end_of_call(false, error, trap).message);
+    const bool called = state_->unwinding;  // the host
+    const bool start_ended = trap != nullptr || called || state_->epoch_unhandled;
+    std::string why = state_->end_of_call(false, error, trap).message;
+    if (called) why = "its start function calls the system";
+    return failed(start_ended ? Errno::noexec : Errno::nomem, why);
   }
   find_context();
   wasmtime_extern_t item;

@@ -33,10 +33,8 @@ wasm_trap_t* call_host(void* callback, wasmtime_caller_t* caller, wasmtime_val_r
                        std::size_t) noexcept {
   auto& instance =
       *static_cast<Instance*>(wasmtime_context_get_data(wasmtime_caller_context(caller)));
-  if (instance.is_starting()) [[unlikely]] {
-    static constexpr std::string_view message = "a start function that calls the system";
-    return wasmtime_trap_new(message.data(), message.size());
-  }
+  if (instance.is_starting()) [[unlikely]]
+    return static_cast<wasm_trap_t*>(instance.begin_unwind());
   HostSection section(instance.is_preempted());
   if (instance.is_raising()) [[unlikely]] {
     section.leave_raising();

@@ -645,7 +645,9 @@ TEST_F(NativeNetwork, NothingIsLeftOfConnectionsWhoseProgramsEnd) {
   ::setenv("CLOCHE_READY_BOXES", "0", 1);  // nothing is made behind while this is counted
   SetUp();
   ::unsetenv("CLOCHE_READY_BOXES");
-  (void)make({.allow = {"localhost"}});  // what begins once
+  // What begins once.
+  (void)make({.allow = {"localhost"}})
+      ->run({.argv = {"true"}, .timeout = std::chrono::milliseconds(60'000)});
   const std::size_t files = entries_of("/proc/self/fd"), threads = entries_of("/proc/self/task");
   {
     const LoopbackServer server(Speaks::http);

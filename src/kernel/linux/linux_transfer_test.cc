@@ -138,7 +138,7 @@ TEST(linux_transfer, two_that_share_a_position_write_one_after_the_other) {
 
 // Each is longer than a turn, and of a description of its own.
 TEST(linux_transfer, an_append_is_one_piece) {
-  constexpr std::uint32_t bytes = 24U << 20;
+  constexpr std::uint32_t bytes = 6U << 20;
   TestKernel machine;
   machine.write_file("/tmp/a", std::string(bytes, 'a'), 0666);
   machine.write_file("/tmp/b", std::string(bytes, 'b'), 0666);
