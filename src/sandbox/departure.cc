@@ -9,14 +9,13 @@
 namespace cloche::sandbox {
 
 void Departure::begin() {
-  std::stop_source begins;
-  {
+  std::stop_source begins = [this] {
     const MutexLock lock(mutex_);
     phase_ = Phase::leaving;
     leaver_ = std::this_thread::get_id();
-    begins = begins_;
-  }
-  begins.request_stop();
+    return begins_;
+  }();
+  begins.request_stop();  // without the lock: it calls what ends them
 }
 
 void Departure::at_files() {

@@ -246,6 +246,7 @@ Result<void> TreeReader::put_into(MemFs& files) {
 std::unordered_set<Ino> TreeReader::Impl::inside_folders() const {
   std::unordered_set<Ino> inside;
   std::vector<Ino> todo;
+  todo.reserve(folders.size());
   for (const SavedFolder& folder : folders) todo.push_back(folder.number);
   while (!todo.empty()) {
     const auto node = nodes.find(todo.back());
