@@ -34,9 +34,9 @@ class Departure {
   // What ended well and does not count was cancelled.
   RunResult settled(RunResult result);
   ExecuteResult settled(ExecuteResult result);
-  template <typename Value>
-  Result<Value> settled(Result<Value> result) {
-    if (result && !counts()) return Errno::canceled;
+  template <typename Value, typename Why>
+  Result<Value, Why> settled(Result<Value, Why> result) {
+    if (result && !counts()) return Why(Errno::canceled);
     return result;
   }
 

@@ -187,9 +187,7 @@ std::optional<std::string> Sandbox::environment(const std::string& name) const {
 std::map<std::string, std::string> Sandbox::environment() const { return backend_->environment(); }
 
 Result<void, Error> Sandbox::install_packages(const std::vector<std::string>& names) {
-  Result<void, Error> installed = backend_->install_packages(names);
-  if (installed && !departure_->counts()) return Error(Errno::canceled);
-  return installed;
+  return departure_->settled(backend_->install_packages(names));
 }
 
 std::unique_ptr<Sandbox> Sandbox::fork() {

@@ -48,14 +48,12 @@ def register(module, data, begins, address):
 
 def waits(module, functions):
     """_Py_read and _Py_write begin with userland/python/extensions/waits.c."""
-    for name, words in (("_Py_read", "local.get 0; call FUNCTION; if; i32.const FAILED; return; end"),
-                        ("_Py_write", """local.get 0; local.get 1; local.get 2; call FUNCTION; local.tee result; i32.const AS_USUAL; i32.ne
-                                         if; local.get result; return; end""")):
+    for name, function, words in (("_Py_read", "cloche_before_read", "local.get 0; call FUNCTION; if; i32.const FAILED; return; end"),
+                                  ("_Py_write", "cloche_write", """local.get 0; local.get 1; local.get 2; call FUNCTION; local.tee result
+                                                                   i32.const AS_USUAL; i32.ne; if; local.get result; return; end""")):
         body, result, start = with_locals(module.body(name), 3, 1)
-        function = functions["cloche_before_read" if name == "_Py_read" else "cloche_write"]
-        first = assemble(words, FUNCTION=function, result=result, FAILED=-1, AS_USUAL=-2)
+        first = assemble(words, FUNCTION=functions[function], result=result, FAILED=-1, AS_USUAL=-2)
         module.change(name, body[:start] + first + body[start:])
-    files(module, functions)
 
 
 def files(module, functions):
@@ -81,3 +79,4 @@ def patch(module):
     begins = {name: added.table[f"PyInit_{name}"] for name in extensions.MODULES}
     register(module, data, begins, base)
     waits(module, added.functions)
+    files(module, added.functions)

@@ -73,15 +73,11 @@ Result<PythonState, Error> PythonSession::snapshot_state(const SnapshotOptions& 
 }
 
 Result<void, Error> PythonSession::restore_state(std::string_view bytes) {
-  Result<void, Error> restored = state_->restore(bytes);
-  if (restored && !state_->sandbox().departure_->counts()) return Error(Errno::canceled);
-  return restored;
+  return state_->sandbox().departure_->settled(state_->restore(bytes));
 }
 
 Result<void, Error> PythonSession::clear_state() {
-  Result<void, Error> cleared = state_->clear();
-  if (cleared && !state_->sandbox().departure_->counts()) return Error(Errno::canceled);
-  return cleared;
+  return state_->sandbox().departure_->settled(state_->clear());
 }
 
 void PythonSession::checkpoint(const std::filesystem::path& file, CheckpointFile kind,

@@ -1,7 +1,6 @@
 """fcntl, ioctl and file locks of the kernel."""
 import errno
 import struct
-import time
 
 from _cloche.host.door import Frame, call, call_data, number_of
 from _cloche.threads import scheduler
@@ -14,7 +13,6 @@ F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_WRITE = 1, 2, 4, 8
 FD_CLOEXEC, FASYNC = 1, 0o20000
 F_RDLCK, F_WRLCK, F_UNLCK = 0, 1, 2
 LOCK_SH, LOCK_EX, LOCK_NB, LOCK_UN = 1, 2, 4, 8
-_PAUSE = 0.02  # seconds at most between two looks at a lock while other threads run
 _FLOCK = struct.Struct("<hhiqqii")  # type, whence, pad, start, length, pid, pad
 
 
@@ -53,15 +51,16 @@ def ioctl(fd, request, arg=0, mutate_flag=True, /):
 
 def _locked(attempt):
     """Takes a lock while other threads run: one of them may hold it."""
-    pause = 0.0005
-    while True:
+    def done():
         try:
-            return attempt()
+            attempt()
         except OSError as problem:
             if problem.errno not in (errno.EAGAIN, errno.EACCES):
                 raise
-        scheduler.wait(None, time.monotonic() + pause)
-        pause = min(2 * pause, _PAUSE)
+            return False
+        return True
+
+    scheduler.look_until(done)
 
 
 def flock(fd, operation, /):

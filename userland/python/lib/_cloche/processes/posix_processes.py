@@ -4,7 +4,6 @@ calls between `vfork_begin` and `execve` (or `exit_group`) act on it.
 import os
 import struct
 import sys
-import time
 
 import _signal
 import posix
@@ -67,19 +66,18 @@ def _status(code, status):
     return status & 0x7F
 
 
-_PAUSE = 0.02  # seconds at most between two looks at a child while other threads run
-
-
 def _wait(id_type, id_number, options, usage=False):
     """What waitid tells, and with `usage` what the child has used."""
     if scheduler.busy() and not options & WNOHANG:
-        pause = 0.0005
-        while True:
+        found = ()
+
+        def look():
+            nonlocal found
             found = _wait(id_type, id_number, options | WNOHANG, usage)
-            if found[3]:
-                return found
-            scheduler.wait(None, time.monotonic() + pause)
-            pause = min(2 * pause, _PAUSE)
+            return found[3]
+
+        scheduler.look_until(look)
+        return found
     frame = Frame()
     room = frame.space(128)
     used = frame.space(resource.USAGE_SIZE) if usage else 0

@@ -32,7 +32,7 @@ TICK = 33  # a signal that Linux keeps for its own threads
 _INTERVAL = 5  # milliseconds between two ticks
 _LOOK = 0.001  # seconds between looks at descriptors while others can run
 _POLLIN, _POLLOUT = 1, 4
-_NAP = 0.0005  # seconds between looks at what C code waits for
+_NAP, _LONGEST_NAP = 0.0005, 0.02  # seconds between looks at what nothing tells of
 MOST = 128  # threads beside the main one that have a stack at the same time
 
 _real_sleep = posix_calls.sleep
@@ -264,6 +264,14 @@ def wait_ready(poll, timeout=None, fds=None, ready=None):
         if found or found is None or (end is not None and time.monotonic() >= end) or (ready is not None and ready()):
             return found
         wait(ready, end, fds)
+
+
+def look_until(done):
+    """Others run until `done()`, of which nothing tells: it is looked at in growing pauses."""
+    pause = _NAP
+    while not done():
+        wait(None, time.monotonic() + pause)
+        pause = min(2 * pause, _LONGEST_NAP)
 
 
 def before_read(fd):
