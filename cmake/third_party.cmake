@@ -8,6 +8,7 @@ find_package(CLI11 REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
 find_package(Boost 1.81 REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(libssh 0.10 REQUIRED)  # the target ssh
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)

@@ -52,7 +52,7 @@ class Files {
   // Up to `size_bytes` from `offset`; fewer where the file ends.
   Result<std::string> read_range(std::string_view path, std::uint64_t offset,
                                  std::size_t size_bytes) const;
-  // Makes or overwrites the file, and the folders that lead to it.
+  // Makes or overwrites the file, whole or not at all, and the folders that lead to it.
   Result<void> write(std::string_view path, std::string_view content, std::uint32_t mode = 0644);
   Result<void> append(std::string_view path, std::string_view content);
   // See cloche/open_file.h. The folders that lead to it must be there; EISDIR for one.

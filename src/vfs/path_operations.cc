@@ -46,6 +46,36 @@ Result<FileInfo> info_of(const Node& node, std::string name) {
   return info;
 }
 
+Result<void> write_all(NodeIo& io, std::uint64_t at, std::string_view content) {
+  while (!content.empty()) {
+    CLOCHE_ASSIGN(const std::size_t n, io.write(at, std::as_bytes(std::span(content))));
+    at += n;
+    content.remove_prefix(n);
+  }
+  return {};
+}
+
+// What was there stays where there is no room: first there is room for all, then it is written.
+// A file system of the host's that cannot promise that leaves what fitted.
+Result<void> replace_content(NodeIo& io, std::uint64_t old_size, std::string_view content) {
+  if (old_size != 0 && !content.empty()) {
+    const Result<void> has_room = io.allocate(0, content.size(), AllocateMode::grow);
+    if (!has_room && has_room.error() != Errno::notsup) return has_room;
+  }
+  const Result<void> written = write_all(io, 0, content);
+  if (!written) {
+    (void)io.truncate(old_size);
+    return written;
+  }
+  return io.truncate(content.size());
+}
+
+Result<void> append_content(NodeIo& io, std::uint64_t old_size, std::string_view content) {
+  const Result<void> written = write_all(io, old_size, content);
+  if (!written) (void)io.truncate(old_size);
+  return written;
+}
+
 // Why a path that was resolved cannot be removed or renamed, if it ends in no name.
 Result<void> check_names_entry(const Resolved& found) {
   switch (found.last) {
@@ -116,28 +146,18 @@ Result<void> PathOperations::write_file(std::string_view path, std::string_view 
   if (parents == Parents::make) CLOCHE_TRY(make_parents(path, 0755));
   CLOCHE_ASSIGN(Resolved found, space_.resolve(start_, path, Follow::yes, cred_));
   if (found.trailing_slash) return Errno::isdir;
-  std::unique_ptr<NodeIo> io;
-  if (found.target) {
-    CLOCHE_ASSIGN(const Stat st, found.target->stat());
-    if (st.type == FileType::directory) return Errno::isdir;
-    if (st.type != FileType::regular) return Errno::nxio;
-    CLOCHE_ASSIGN(io, open(*found.target, Access::write, cred_));
-  } else {
-    CLOCHE_ASSIGN(io, create_open(found, mode, Access::write));
+  if (!found.target) {
+    CLOCHE_ASSIGN(const auto io, create_open(found, mode, Access::write));
+    const Result<void> written = write_all(*io, 0, content);
+    if (!written) (void)unlink(found.parent, found.name, cred_);
+    return written;
   }
-  std::uint64_t at = 0;
-  if (write_mode == WriteMode::append) {
-    CLOCHE_ASSIGN(const Stat st, io->stat());
-    at = st.size;
-  } else {
-    CLOCHE_TRY(io->truncate(0));
-  }
-  while (!content.empty()) {
-    CLOCHE_ASSIGN(const std::size_t n, io->write(at, std::as_bytes(std::span(content))));
-    at += n;
-    content.remove_prefix(n);
-  }
-  return {};
+  CLOCHE_ASSIGN(const Stat st, found.target->stat());
+  if (st.type == FileType::directory) return Errno::isdir;
+  if (st.type != FileType::regular) return Errno::nxio;
+  CLOCHE_ASSIGN(const auto io, open(*found.target, Access::write, cred_));
+  return write_mode == WriteMode::append ? append_content(*io, st.size, content)
+                                         : replace_content(*io, st.size, content);
 }
 
 Result<std::unique_ptr<NodeIo>> PathOperations::open_file(std::string_view path, Access access,

@@ -36,7 +36,7 @@ class PathOperations {
   Result<std::string> read_file(std::string_view path, std::uint64_t size_max);
   // Up to `size` bytes from `offset`; fewer where the file ends.
   Result<std::string> read_range(std::string_view path, std::uint64_t offset, std::size_t size);
-  // Makes or overwrites; on ENOSPC what fitted is left, as after a real write.
+  // Makes or overwrites, whole or not at all: on ENOSPC what was there is there.
   Result<void> write_file(std::string_view path, std::string_view content,
                           std::uint32_t mode = 0644, Parents parents = Parents::must_exist,
                           WriteMode write_mode = WriteMode::replace);

@@ -81,10 +81,24 @@ TEST_F(FileOpsTest, AFileIsMadeWithContentThatItsModeForbidsToWriteLater) {
   EXPECT_EQ(*(*opened)->write(0, std::as_bytes(std::span("y", 1))), 1U);
 }
 
-TEST_F(FileOpsTest, WritesUntilTheQuotaEnds) {
+TEST_F(FileOpsTest, WritesTheWholeFileOrNothingOfIt) {
   fs_->set_quota({10, 100});
   EXPECT_EQ(files_.write_file("/f", "0123456789ab").error(), Errno::nospc);
-  EXPECT_EQ(files_.stat("/f")->stat.size, 10u);
+  EXPECT_EQ(files_.stat("/f").error(), Errno::noent);
+  ASSERT_TRUE(files_.write_file("/f", "0123456789").ok());
+  const std::uint64_t inode = files_.stat("/f")->stat.ino;
+  EXPECT_EQ(files_.write_file("/f", "0123456789ab").error(), Errno::nospc);
+  EXPECT_EQ(files_.write_file("/f", "x", 0644, Parents::must_exist, WriteMode::append).error(),
+            Errno::nospc);
+  EXPECT_EQ(*files_.read_file("/f", 20), "0123456789");
+  // It needs no room beside what is there, and stays the file that others have open.
+  ASSERT_TRUE(files_.write_file("/f", "abcdefghij").ok());
+  EXPECT_EQ(*files_.read_file("/f", 20), "abcdefghij");
+  ASSERT_TRUE(files_.write_file("/f", "abc").ok());
+  EXPECT_EQ(*files_.read_file("/f", 20), "abc");
+  ASSERT_TRUE(files_.write_file("/f", "").ok());
+  EXPECT_EQ(files_.stat("/f")->stat.size, 0U);
+  EXPECT_EQ(files_.stat("/f")->stat.ino, inode);
 }
 
 TEST_F(FileOpsTest, ListsByName) {

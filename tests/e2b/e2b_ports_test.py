@@ -146,6 +146,17 @@ class Ports(WithServer):
         for name in ("e2b-", "secret", "x-hop"):
             self.assertNotIn(name, seen)
 
+    def test_the_name_by_which_it_is_asked(self):
+        self.assertIn(f"host: {self.host()['Host']}", self.get("/headers")[2].decode().lower())
+        self.assertEqual(self.box.rest("PUT", "/network", {"maskRequestHost": "own.test:${PORT}"})[0], 204)
+        self.assertIn("host: own.test:8123\n", self.get("/headers")[2].decode().lower())
+        self.assertEqual(self.box.rest("PUT", "/network", {"allowOut": []})[0], 204)
+        self.assertEqual(self.box.rest("GET")[1]["network"]["maskRequestHost"], "own.test:${PORT}")
+        for wrong in ["a b", "a\r\nX: y", "a/b", "x" * 300, 7]:
+            self.assertEqual(self.box.rest("PUT", "/network", {"maskRequestHost": wrong})[0], 400, wrong)
+        self.assertEqual(self.box.rest("PUT", "/network", {"maskRequestHost": ""})[0], 204)
+        self.assertIn(f"host: {self.host()['Host']}", self.get("/headers")[2].decode().lower())
+
     def test_bodies_of_any_size(self):
         body = os.urandom(5_000_000)
         status, _, answer = self.server.ask("POST", "/", body, headers=self.host())

@@ -92,6 +92,8 @@ class Templates(unittest.TestCase):
         self.assertEqual(self.ask("POST", "/sandboxes", {"templateID": "mine"})[0], 201)
         self.assertEqual([each["templateID"] for each in self.ask("GET", "/templates")[1]], [template])
         self.assertEqual(self.ask("GET", "/templates", key=OTHER_KEY)[1], [])
+        self.assertEqual(self.ask("GET", "/templates/aliases/base")[1]["templateID"], "base")
+        self.assertEqual(self.ask("GET", "/templates/aliases/nothing")[0], 404)
         self.request("mine", OTHER_KEY)  # the name is free for somebody else
 
     def test_files_are_sent_with_a_ticket_of_their_own(self):

@@ -72,6 +72,14 @@ class Watching(WithServer):
         self.box.agent("POST", "/files?path=d/by/hand", b"text", **{"Content-Type": "application/octet-stream"})
         self.assertIn(("by/hand", "WRITE"), stream.until("by/hand", "WRITE"))
 
+    def test_a_file_that_a_client_writes(self):
+        octets = {"Content-Type": "application/octet-stream"}
+        watcher = self.watcher()
+        self.box.agent("POST", "/files?path=d/f", b"text", **octets)
+        self.assertEqual(self.events(watcher), [("f", "CREATE"), ("f", "CHMOD"), ("f", "WRITE")])
+        self.box.agent("POST", "/files?path=d/f", b"other text", **octets)
+        self.assertEqual({*self.events(watcher)}, {("f", "WRITE")})
+
     def test_a_stream_ends_with_its_folder_its_time_and_its_sandbox(self):
         gone = self.stream("d")
         self.assertEqual(gone.next(), (0, {"start": {}}))

@@ -7,6 +7,7 @@ import http.client
 import json
 import struct
 import sys
+import time
 import unittest
 import urllib.parse
 from pathlib import Path
@@ -154,6 +155,7 @@ class Sandboxes(WithServer):
             return len(json.loads(body)) if status == 200 else status
 
         started = datetime.datetime.fromisoformat(box.rest("GET")[1]["startedAt"].replace("Z", "+00:00"))
+        self.assertEqual(later_than(started.isoformat()), 1)
         for minutes, count in [(-1, 1), (1, 0)]:
             time = started + datetime.timedelta(minutes=minutes)
             for hours in [0, 2, -3]:
@@ -164,6 +166,15 @@ class Sandboxes(WithServer):
                 self.assertEqual(later_than(plain + end), count, end)
         for wrong in ["soon", "2020-01-01T00:00:00 noon", "2020-01-01T00:00:00Z0"]:
             self.assertEqual(later_than(wrong), 400, wrong)
+        box.rest("DELETE")
+
+    def test_metrics_of_a_time(self):
+        box = Box(self.server)
+        now = int(time.time())
+        for query, count in [("", 1), (f"?start={now - 60}&end={now}", 1), (f"?start={now - 7200}&end={now - 3600}", 0),
+                             (f"?start={now + 3600}", 0)]:
+            self.assertEqual(len(box.rest("GET", "/metrics" + query)[1]), count, query)
+        self.assertEqual(box.rest("GET", "/metrics?start=soon")[0], 400)
         box.rest("DELETE")
 
     def test_what_makes_no_sense_is_refused(self):
@@ -304,6 +315,8 @@ class Access(WithServer):
         for wrong in [signed("read", "f", expiration="1"), signed("write", "f"), signed("read", "g").replace("path=g", "path=f"),
                       signed("read", "f", token="nobody's"), signed("read", "f", expiration="99999999999").replace("9&", "8&")]:
             self.assertEqual(self.server.ask("GET", wrong)[0], 401, wrong)
+        late = self.server.ask("GET", signed("read", "f", expiration="1"))
+        self.assertEqual(json.loads(late[2]), {"code": 401, "message": "signature is already expired"})
         self.assertEqual(self.server.ask("GET", signed("read", "f"), headers=other.headers(token=False))[0], 401)
 
 
@@ -421,6 +434,8 @@ class Files(WithServer):
         self.assertEqual(self.box.agent("GET", "/files?path=deep/er/f.bin", Range=f"bytes={len(content)}-")[0], 416)
         self.put("empty", b"")
         self.assertEqual(self.box.agent("GET", "/files?path=empty")[2], b"")
+        # What the kernel makes up has no size of its own.
+        self.assertEqual(len(self.box.agent("GET", "/files?path=/proc/sys/kernel/random/boot_id")[2]), 37)
         status, _, body = self.box.agent("GET", "/files?path=nothing")
         self.assertEqual((status, json.loads(body)["message"]), (404, "path '/home/user/nothing' does not exist"))
         status, _, body = self.box.agent("GET", "/files?path=/tmp")
@@ -434,6 +449,9 @@ class Files(WithServer):
                         for pair in [(b"one/a", b"1"), (b"/tmp/b", b"2")]) + b"--B--\r\n"
         status, _, body = self.box.agent("POST", "/files", form, **{"Content-Type": "multipart/form-data; boundary=B"})
         self.assertEqual([each["path"] for each in json.loads(body)], ["/home/user/one/a", "/tmp/b"])
+        short = b"Written with gzip, read without."
+        self.assertEqual(self.put("short", gzip.compress(short), **{"Content-Encoding": "gzip"})[0], 200)
+        self.assertEqual(self.box.agent("GET", "/files?path=short")[2], short)
         packed = gzip.compress(b"text" * 100000)
         self.assertEqual(self.put("packed", packed, **{"Content-Encoding": "gzip"})[0], 200)
         self.assertEqual(self.box.agent("GET", "/files?path=packed")[2], b"text" * 100000)
@@ -458,7 +476,11 @@ class Files(WithServer):
             self.assertEqual(box.agent("POST", "/files?path=f", b"old", **octets)[0], 200)
             self.assertEqual(box.agent("POST", "/files?path=f", b"x" * 1500000, **octets)[0], 507)
             self.assertEqual(box.agent("POST", "/files?path=new", b"x" * 1500000, **octets)[0], 507)
-            self.assertEqual(box.run("cat f; ls -A | grep -c part")[0], "old0\n")
+            self.assertEqual(box.run("cat f; ls")[0], "oldf\n")
+            # It stays the same file for those who have it open, and for its other names.
+            box.run("ln f other; exec 3<f")
+            self.assertEqual(box.agent("POST", "/files?path=f", b"newer", **octets)[0], 200)
+            self.assertEqual(box.run("cat other")[0], "newer")
 
     def test_metadata_stays_until_there_is_other(self):
         self.put("m", b"1", **{"X-Metadata-Purpose": "Test"})
@@ -473,6 +495,7 @@ class Files(WithServer):
         self.assertEqual({**entry, "modifiedTime": ""}, {
             "name": "f", "type": "FILE_TYPE_FILE", "path": "/home/user/d/f", "size": "6", "mode": 0o640,
             "permissions": "-rw-r-----", "owner": "user", "group": "user", "modifiedTime": ""})
+        self.assertEqual(self.call("Stat", path="d")[1]["entry"]["size"], "4096")
         link = self.call("Stat", path="d/link")[1]["entry"]
         self.assertEqual((link["type"], link["isSymlink"], link["symlinkTarget"]), ("FILE_TYPE_FILE", True, "/home/user/d/f"))
         self.assertEqual(self.call("Stat", path="d/dangling")[0], 200)

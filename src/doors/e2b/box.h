@@ -80,8 +80,9 @@ struct Box {
   session::WallTime ends GUARDED_BY(mutex);
   OrderedJson network GUARDED_BY(mutex);  // as the client said it
   bool allow_public_traffic GUARDED_BY(mutex) = true;
-  bool has_network GUARDED_BY(mutex) = false;  // some rule opens something
-  double cpu_seconds GUARDED_BY(mutex) = 0;    // when its use was asked for last
+  std::string mask_request_host GUARDED_BY(mutex);  // of servers inside; empty: the client's
+  bool has_network GUARDED_BY(mutex) = false;       // some rule opens something
+  double cpu_seconds GUARDED_BY(mutex) = 0;         // when its use was asked for last
   std::chrono::steady_clock::time_point cpu_asked GUARDED_BY(mutex) =
       std::chrono::steady_clock::now();
 };

@@ -120,6 +120,7 @@ std::variant<BoxPtr, Denial> Boxes::make(const std::string& owner, BoxWish wish,
     const MutexLock lock(box->mutex);
     box->network = box->wish.network.given;
     box->allow_public_traffic = box->wish.network.allow_public_traffic.value_or(true);
+    box->mask_request_host = box->wish.network.mask_request_host.value_or("");
     box->ends = std::chrono::system_clock::now() + box->wish.timeout;
   }
   {
@@ -267,7 +268,9 @@ std::optional<Denial> Boxes::set_network(const BoxPtr& box, NetworkWish wish) {
   }
   const MutexLock lock(box->mutex);
   box->allow_public_traffic = wish.allow_public_traffic.value_or(box->allow_public_traffic);
+  if (wish.mask_request_host) box->mask_request_host = *std::move(wish.mask_request_host);
   box->network = std::move(wish.given);
+  if (!box->mask_request_host.empty()) box->network["maskRequestHost"] = box->mask_request_host;
   if (!box->allow_public_traffic) box->network["allowPublicTraffic"] = false;
   box->has_network = !rules.empty();
   return std::nullopt;

@@ -13,7 +13,7 @@
 namespace cloche::e2b {
 namespace {
 
-constexpr std::size_t contexts_max = 16;
+constexpr std::size_t contexts_max = 16;  // besides the usual ones
 constexpr std::size_t variables_max = 1000;
 constexpr std::chrono::seconds keepalive{5};
 constexpr std::string_view home = "/home/user";
@@ -35,7 +35,7 @@ http::Response no_language(std::string_view name) {
 
 http::Response no_room() {
   return text_answer(
-      429, fmt::format("there are {} contexts, which is the limit: delete one", contexts_max));
+      429, fmt::format("{} contexts were made, which is the limit: delete one", contexts_max));
 }
 
 StreamForm line_form() { return {"application/x-ndjson", "{\"type\":\"keepalive\"}\n", {}}; }
@@ -95,6 +95,13 @@ OrderedJson json_of(const CodeContext& context) {
 
 }  // namespace
 
+// Clients expect two contexts from the beginning; their kernels begin with their first cells.
+CodeInterpreter::CodeInterpreter(session::WorkerPool& workers, std::shared_ptr<ProcessCount> count)
+    : workers_(workers), count_(std::move(count)) {
+  (void)usual(CodeLanguage::python);
+  (void)usual(CodeLanguage::javascript);
+}
+
 void CodeInterpreter::handle(session::Session::Use use, const http::Request& request,
                              const std::shared_ptr<http::Exchange>& exchange) {
   if (request.path == "/execute" && request.method == "POST")
@@ -117,7 +124,6 @@ void CodeInterpreter::execute(session::Session::Use use, const http::Request& re
     const auto language = code_language(wish.language.empty() ? "python" : wish.language);
     if (!language) return exchange->send(no_language(wish.language));
     context = usual(*language);
-    if (!context) return exchange->send(no_room());
   }
   if (!context->has_room())
     return exchange->send(text_answer(429, "too many cells wait for their turn in this context"));
@@ -143,19 +149,17 @@ http::Response CodeInterpreter::contexts(session::Session::Use& use, const http:
   if (!context) return no_context(id);
   if (!is_restart) {
     const MutexLock lock(mutex_);
-    contexts_.erase(id);
-    std::erase_if(usual_, [&](const auto& each) { return each.second == id; });
+    std::erase(contexts_, context);
+    std::erase_if(usual_, [&](const auto& each) { return each.second == context; });
   }
   context->restart();
   return http::json_response(200, "null");
 }
 
 http::Response CodeInterpreter::list() {
-  (void)usual(CodeLanguage::python);  // it is there from the beginning
-  OrderedJson all = OrderedJson::array();
-  const MutexLock lock(mutex_);
-  for (const auto& [id, context] : contexts_) all.push_back(json_of(*context));
-  return http::json_response(200, write_json(all));
+  OrderedJson listed = OrderedJson::array();
+  for (const ContextPtr& context : all()) listed.push_back(json_of(*context));
+  return http::json_response(200, write_json(listed));
 }
 
 http::Response CodeInterpreter::create(session::Session::Use& use, const http::Request& request) {
@@ -176,44 +180,40 @@ http::Response CodeInterpreter::create(session::Session::Use& use, const http::R
   if (!facts || facts->kind != FileKind::directory)
     return text_answer(400, fmt::format("cwd '{}' does not exist", place));
   const MutexLock lock(mutex_);
-  const ContextPtr made = add(*language, std::move(place));
-  return made ? http::json_response(200, write_json(json_of(*made))) : no_room();
+  if (contexts_.size() >= contexts_max + usual_.size()) return no_room();
+  return http::json_response(200, write_json(json_of(*add(*language, std::move(place)))));
 }
 
 CodeInterpreter::ContextPtr CodeInterpreter::find(const std::string& id) const {
   const MutexLock lock(mutex_);
-  const auto found = contexts_.find(id);
-  return found == contexts_.end() ? nullptr : found->second;
+  const auto found = std::ranges::find(contexts_, id, &CodeContext::id);
+  return found == contexts_.end() ? nullptr : *found;
 }
 
 CodeInterpreter::ContextPtr CodeInterpreter::usual(CodeLanguage language) {
   const MutexLock lock(mutex_);
-  if (const auto found = usual_.find(language); found != usual_.end())
-    return contexts_.at(found->second);
-  const ContextPtr made = add(language, std::string(home));
-  if (made) usual_[language] = made->id();
-  return made;
+  if (const auto found = usual_.find(language); found != usual_.end()) return found->second;
+  return usual_[language] = add(language, std::string(home));
 }
 
 CodeInterpreter::ContextPtr CodeInterpreter::add(CodeLanguage language, std::string folder) {
-  if (contexts_.size() >= contexts_max) return nullptr;
   auto made =
       std::make_shared<CodeContext>(random_uuid(), language, std::move(folder), workers_, count_);
-  contexts_[made->id()] = made;
+  contexts_.push_back(made);
   return made;
 }
 
-std::map<std::string, CodeInterpreter::ContextPtr> CodeInterpreter::all() const {
+std::vector<CodeInterpreter::ContextPtr> CodeInterpreter::all() const {
   const MutexLock lock(mutex_);
   return contexts_;
 }
 
 void CodeInterpreter::break_off() {
-  for (const auto& [id, context] : all()) context->break_off();
+  for (const ContextPtr& context : all()) context->break_off();
 }
 
 void CodeInterpreter::restart() {
-  for (const auto& [id, context] : all()) context->restart();
+  for (const ContextPtr& context : all()) context->restart();
 }
 
 }  // namespace cloche::e2b

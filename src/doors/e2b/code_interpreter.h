@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/mutex.h"
 #include "doors/e2b/code_context.h"
@@ -17,8 +18,7 @@ namespace cloche::e2b {
 
 class CodeInterpreter {
  public:
-  CodeInterpreter(session::WorkerPool& workers, std::shared_ptr<ProcessCount> count)
-      : workers_(workers), count_(std::move(count)) {}
+  CodeInterpreter(session::WorkerPool& workers, std::shared_ptr<ProcessCount> count);
   CodeInterpreter(const CodeInterpreter&) = delete;
   CodeInterpreter& operator=(const CodeInterpreter&) = delete;
 
@@ -38,17 +38,17 @@ class CodeInterpreter {
   http::Response contexts(session::Session::Use& use, const http::Request& request);
   http::Response list();
   http::Response create(session::Session::Use& use, const http::Request& request);
-  std::map<std::string, ContextPtr> all() const;
+  std::vector<ContextPtr> all() const;
   ContextPtr find(const std::string& id) const;
-  // The one that cells of a language run in where no other is named; null: there are too many.
+  // The one that cells of a language run in where no other is named.
   ContextPtr usual(CodeLanguage language);
   ContextPtr add(CodeLanguage language, std::string folder) REQUIRES(mutex_);
 
   session::WorkerPool& workers_;
   const std::shared_ptr<ProcessCount> count_;
   mutable Mutex mutex_;
-  std::map<std::string, ContextPtr> contexts_ GUARDED_BY(mutex_);
-  std::map<CodeLanguage, std::string> usual_ GUARDED_BY(mutex_);
+  std::vector<ContextPtr> contexts_ GUARDED_BY(mutex_);  // in the order in which they were made
+  std::map<CodeLanguage, ContextPtr> usual_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cloche::e2b

@@ -93,6 +93,20 @@ TEST(Gzip, WhatIsBrokenIsRefused) {
   EXPECT_EQ(fault_of("\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0"s), std::nullopt);
 }
 
+// As Python's gzip packs them.
+TEST(Gzip, ShortTextsAndSeveralMembers) {
+  const auto text_of = [](std::string_view packed) {
+    return *unpack_gzip(packed, 1000, [](std::uint64_t) { return true; });
+  };
+  const std::string text =
+      "\x1f\x8b\x08\0\0\0\0\0\0\xff\x0b\x2f\xca\x2c\x29\x49\xcd\x53\x28\xcf\x2c\xc9\x50\x48\xaf\xca"
+      "\x2c"
+      "\xd0\x51\x28\x4a\x4d\x4c\x01\xf3\xf3\x4b\x4b\xf4\0\x73\xb4\x2b\x28\x20\0\0\0"s;
+  EXPECT_EQ(text_of(text), "Written with gzip, read without.");
+  EXPECT_EQ(text_of(text + text),
+            "Written with gzip, read without.Written with gzip, read without.");
+}
+
 TEST(Gzip, HasNoMoreThanItMay) {
   // 300 times the letter a.
   const std::string packed =

@@ -34,6 +34,24 @@ http::Response not_found(const std::string& id) {
   return gateway_error(id, "The sandbox was not found");
 }
 
+http::Response bad_signature(Signature its) {
+  return rest_error(401, its == Signature::expired ? "signature is already expired"
+                                                   : "the signature of this address is not valid");
+}
+
+std::string host_for_server(const Box& box, std::uint16_t port) {
+  std::string host;
+  {
+    const MutexLock lock(box.mutex);
+    host = box.mask_request_host;
+  }
+  const std::string number = std::to_string(port);
+  for (std::size_t at = host.find(port_in_host); at != host.npos;
+       at = host.find(port_in_host, at + number.size()))
+    host.replace(at, port_in_host.size(), number);
+  return host;
+}
+
 bool is_token(std::string_view given, const std::string& token) {
   return !given.empty() && is_same_secret(given, token);
 }
@@ -134,7 +152,9 @@ std::variant<BoxPtr, http::Response> E2bDoor::box_of(const Target& target,
                                                      const http::Request& request) {
   if (target.kind == Target::Kind::signed_address) {
     BoxPtr signer = find_signer(parts_.boxes, request);
-    if (!signer) return rest_error(401, "the signature of this address is not valid");
+    if (!signer) return bad_signature(Signature::wrong);
+    if (const Signature its = signature_in(*signer, request); its != Signature::good)
+      return bad_signature(its);
     return signer;
   }
   BoxPtr box = parts_.boxes.find_any(target.id);
@@ -151,8 +171,9 @@ std::optional<http::Response> E2bDoor::access_fault(const Target& target, const 
     if (request.path == "/health" || box.agent_token.empty()) return std::nullopt;
     if (is_token(request.field("X-Access-Token"), box.agent_token)) return std::nullopt;
     if (request.path == "/files" && query_value(request, "signature")) {
-      if (is_signed(box, request)) return std::nullopt;
-      return rest_error(401, "the signature of this address is not valid");
+      const Signature its = signature_in(box, request);
+      if (its == Signature::good) return std::nullopt;
+      return bad_signature(its);
     }
     return rest_error(401, "X-Access-Token is missing, or is not this sandbox's");
   }
@@ -183,21 +204,22 @@ void E2bDoor::handle_port(const Target& target, http::Request request,
           return ask_agent(box, std::move(use), std::move(request), exchange);
         if (target.port == code_port)
           return box->interpreter.handle(std::move(use), request, exchange);
-        relay(box->id, target.port, std::move(use), request, *exchange);
+        relay(*box, target.port, std::move(use), request, *exchange);
       });
 }
 
-void E2bDoor::relay(const std::string& id, std::uint16_t port, session::Session::Use use,
+void E2bDoor::relay(const Box& box, std::uint16_t port, session::Session::Use use,
                     const http::Request& request, http::Exchange& exchange) {
-  http::Response closed = gateway_error(id, "The sandbox is running but port is not open", port);
+  http::Response closed =
+      gateway_error(box.id, "The sandbox is running but port is not open", port);
   const std::string last_words = http::response_head(closed, {},
                                                      {.persistence = http::Persistence::close,
                                                       .content_length = closed.body.size(),
                                                       .chunked = false}) +
                                  closed.body;
-  auto asked = request_for_server(request);
+  auto asked = request_for_server(request, host_for_server(box, port));
   if (!asked) return exchange.send(rest_error(400, "what is asked for must be a path"));
-  const Result<void> started = parts_.boxes.relays().start({.id = id,
+  const Result<void> started = parts_.boxes.relays().start({.id = box.id,
                                                             .use = std::move(use),
                                                             .port = port,
                                                             .request = *std::move(asked),

@@ -71,13 +71,14 @@ class E2bDoor {
                                              const http::Request& request) const;
   void handle_port(const Target& target, http::Request request, const ExchangePtr& exchange);
   // To a server inside.
-  void relay(const std::string& id, std::uint16_t port, session::Session::Use use,
+  void relay(const Box& box, std::uint16_t port, session::Session::Use use,
              const http::Request& request, http::Exchange& exchange);
   http::Response rest(const std::string& owner, const http::Request& request);
   http::Response create(const std::string& owner, const http::Request& request, Seconds timeout);
   http::Response list(const std::string& owner, const http::Request& request);
   http::Response list_snapshots(const std::string& owner, const http::Request& request);
   http::Response metrics_of_many(const std::string& owner, const http::Request& request);
+  http::Response metrics(Box& box, const http::Request& request);
   http::Response of_box(const BoxPtr& box, std::string_view action, const http::Request& request);
   // `action`: connect or resume.
   http::Response connect(const BoxPtr& box, std::string_view action, const http::Request& request);

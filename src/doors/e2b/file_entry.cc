@@ -12,6 +12,9 @@
 namespace cloche::e2b {
 namespace {
 
+// A folder's size is its block, as file systems that have blocks say.
+constexpr std::uint64_t folder_size_bytes = 4096;
+
 std::string_view type_name(FileKind kind) {
   return kind == FileKind::directory ? "FILE_TYPE_DIRECTORY" : "FILE_TYPE_FILE";
 }
@@ -53,7 +56,9 @@ Result<OrderedJson> entry_of(const Files& files, const std::string& path) {
   entry["name"] = last_component(path);
   entry["type"] = is_link && !target ? "FILE_TYPE_SYMLINK" : type_name(shown.kind);
   entry["path"] = path;
-  if (shown.size_bytes != 0) entry["size"] = std::to_string(shown.size_bytes);
+  const bool is_folder = shown.kind == FileKind::directory;
+  if (is_folder || shown.size_bytes != 0)
+    entry["size"] = std::to_string(is_folder ? folder_size_bytes : shown.size_bytes);
   entry["mode"] = shown.mode;
   entry["permissions"] = permission_text(own.kind, shown.mode);
   entry["owner"] = name_of(shown.user);

@@ -21,13 +21,14 @@
 #include "doors/http/body_source.h"
 #include "doors/http/multipart.h"
 #include "doors/http/received_bytes.h"
-#include "sandbox/whole_file.h"
 
 namespace cloche::e2b {
 namespace {
 
 constexpr std::size_t parts_max = 1000;
 constexpr std::string_view metadata_field = "X-Metadata-";
+constexpr std::uint32_t new_file_mode = 0644;
+constexpr std::size_t made_up_max_bytes = 1 << 20;
 
 http::Response no_room_for_file() {
   return rest_error(507, "there is not enough room for the file");
@@ -177,6 +178,20 @@ Result<void> set_metadata(Files& files, const std::string& path,
   return {};
 }
 
+// The clients' agent gives a new file to its user, which those who watch its folder are told of
+// between that it was made and that it was written.
+Result<void> write_as_the_agent(Files& files, const std::string& path, std::string_view content) {
+  const bool is_new = !files.link_stat(path);
+  if (is_new) {
+    CLOCHE_TRY(files.write(path, {}));
+    const Result<void> given = files.change_mode(path, new_file_mode);
+    const Result<void> written = given ? files.write(path, content) : given;
+    if (!written) (void)files.remove(path);
+    return written;
+  }
+  return files.write(path, content);
+}
+
 }  // namespace
 
 std::string signature_of(std::string_view path, std::string_view operation, std::string_view name,
@@ -190,30 +205,30 @@ std::string signature_of(std::string_view path, std::string_view operation, std:
   return "v1_" + text;
 }
 
-bool is_signed(const Box& box, const http::Request& request) {
-  if (box.agent_token.empty()) return false;
+Signature signature_in(const Box& box, const http::Request& request) {
+  if (box.agent_token.empty()) return Signature::wrong;
   const std::string expiration = query_value(request, "signature_expiration").value_or("");
-  if (!expiration.empty()) {
-    std::int64_t when = 0;
-    const auto [end, error] =
-        std::from_chars(expiration.data(), expiration.data() + expiration.size(), when);
-    const auto now = std::chrono::duration_cast<std::chrono::seconds>(
-                         std::chrono::system_clock::now().time_since_epoch())
-                         .count();
-    if (error != std::errc() || end != expiration.data() + expiration.size() || when < now)
-      return false;
-  }
   const bool is_write = request.method == "POST";
-  return is_same_secret(
-      query_value(request, "signature").value_or(""),
-      signature_of(query_value(request, "path").value_or(""), is_write ? "write" : "read",
-                   query_value(request, "username").value_or(""), box.agent_token, expiration));
+  if (!is_same_secret(
+          query_value(request, "signature").value_or(""),
+          signature_of(query_value(request, "path").value_or(""), is_write ? "write" : "read",
+                       query_value(request, "username").value_or(""), box.agent_token, expiration)))
+    return Signature::wrong;
+  if (expiration.empty()) return Signature::good;
+  std::int64_t when = 0;
+  const auto [end, error] =
+      std::from_chars(expiration.data(), expiration.data() + expiration.size(), when);
+  if (error != std::errc() || end != expiration.data() + expiration.size()) return Signature::wrong;
+  const auto now = std::chrono::duration_cast<std::chrono::seconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count();
+  return when < now ? Signature::expired : Signature::good;
 }
 
 BoxPtr find_signer(const Boxes& boxes, const http::Request& request) {
   BoxPtr signer;
   for (const BoxPtr& box : boxes.all()) {
-    if (is_signed(*box, request)) signer = box;
+    if (signature_in(*box, request) != Signature::wrong) signer = box;
   }
   return signer;
 }
@@ -253,7 +268,13 @@ http::Response download(const BoxPtr& box, session::Session::Use use,
     response.fields.emplace_back("Content-Range",
                                  fmt::format("bytes {}-{}/{}", range->first, range->last, size));
   }
-  if (size == 0) return response;
+  if (size == 0) {
+    // It may have more than it says: what the kernel makes up does.
+    Result<std::string> all = files.read(name, made_up_max_bytes);
+    if (!all) return file_answer(all.error(), name);
+    response.body = *std::move(all);
+    return response;
+  }
   response.source = std::make_shared<FileSlice>(box, std::move(use), *std::move(file),
                                                 range ? *range : Range{0, size - 1});
   return response;
@@ -291,7 +312,7 @@ http::Response upload(Sandbox& sandbox, const http::Request& request) {
     if (const auto* error = std::get_if<CallError>(&path)) return rest_error(400, error->message);
     const std::string& name = std::get<std::string>(path);
     if (given.empty() && part.filename.empty()) return rest_error(400, "a part has no file name");
-    Result<void> done = sandbox::write_whole(files, name, part.content);
+    Result<void> done = write_as_the_agent(files, name, part.content);
     if (done) done = set_metadata(files, name, metadata);
     if (!done) return file_answer(done.error(), name);
     OrderedJson entry{{"path", name}, {"name", last_component(name)}, {"type", "file"}};

@@ -11,9 +11,10 @@ namespace cloche::e2b {
 http::Response download(const BoxPtr& box, session::Session::Use use, const http::Request& request);
 http::Response upload(Sandbox& sandbox, const http::Request& request);
 
-// Whether the request's signature is of this sandbox, for this path and use, and has not expired.
-bool is_signed(const Box& box, const http::Request& request);
-// The running sandbox that it is of; null where there is none.
+// Whether the request's signature is of this sandbox, for this path and use.
+enum class Signature : std::uint8_t { good, wrong, expired };
+Signature signature_in(const Box& box, const http::Request& request);
+// The running sandbox that it is of, expired or not; null where there is none.
 BoxPtr find_signer(const Boxes& boxes, const http::Request& request);
 
 // v1_ and base64 without padding of the SHA-256 of PATH:OPERATION:NAME:TOKEN[:EXPIRATION].

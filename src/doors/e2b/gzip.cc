@@ -1,88 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/e2b/gzip.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <array>
-#include <boost/beast/zlib/inflate_stream.hpp>
-#include <boost/crc.hpp>
 
 namespace cloche::e2b {
 namespace {
 
-namespace zlib = boost::beast::zlib;
-
-constexpr std::size_t fixed_head_bytes = 10;
-constexpr std::size_t tail_bytes = 8;
-enum : std::uint8_t { has_checksum = 2, has_extra = 4, has_name = 8, has_comment = 16 };
-
-std::uint8_t byte_at(std::string_view text, std::size_t at) {
-  return static_cast<std::uint8_t>(text[at]);
-}
-
-std::uint32_t number_at(std::string_view text, std::size_t at) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 4; i-- > 0;) value = value << 8 | byte_at(text, at + i);
-  return value;
-}
-
-// Where the packed bytes begin; nothing where this is no head.
-std::optional<std::size_t> end_of_head(std::string_view packed) {
-  if (packed.size() < fixed_head_bytes || byte_at(packed, 0) != 0x1f ||
-      byte_at(packed, 1) != 0x8b || byte_at(packed, 2) != 8)
-    return std::nullopt;
-  const std::uint8_t flags = byte_at(packed, 3);
-  std::size_t at = fixed_head_bytes;
-  if ((flags & has_extra) != 0) {
-    if (packed.size() < at + 2) return std::nullopt;
-    at += 2U + byte_at(packed, at) + (std::size_t{byte_at(packed, at + 1)} << 8);
+// A stream of zlib's that reads gzip, and nothing else.
+class Unpacking {
+ public:
+  explicit Unpacking(std::string_view packed) : packed_(packed) {
+    is_good_ = ::inflateInit2(&stream_, MAX_WBITS + gzip_alone) == Z_OK;
   }
-  for (const std::uint8_t text : {has_name, has_comment}) {
-    if ((flags & text) == 0) continue;
-    const std::size_t end = at > packed.size() ? packed.npos : packed.find('\0', at);
-    if (end == packed.npos) return std::nullopt;
-    at = end + 1;
+  ~Unpacking() {
+    if (is_good_) ::inflateEnd(&stream_);
   }
-  if ((flags & has_checksum) != 0) at += 2;
-  return at <= packed.size() ? std::optional(at) : std::nullopt;
-}
+  Unpacking(const Unpacking&) = delete;
+  Unpacking& operator=(const Unpacking&) = delete;
+
+  bool is_good() const noexcept { return is_good_; }
+  bool is_over() const noexcept { return is_at_end_ && stream_.avail_in == 0 && packed_.empty(); }
+
+  // The next bytes into `to`, how many; nothing for what is no gzip, or is cut short.
+  std::optional<std::size_t> next(std::span<char> to) {
+    stream_.next_out = reinterpret_cast<Bytef*>(to.data());
+    stream_.avail_out = static_cast<uInt>(to.size());
+    while (stream_.avail_out != 0 && !is_over()) {
+      if (is_at_end_) {  // one member follows another
+        if (::inflateReset(&stream_) != Z_OK) return std::nullopt;
+        is_at_end_ = false;
+      }
+      feed();
+      const int result = ::inflate(&stream_, Z_NO_FLUSH);
+      is_at_end_ = result == Z_STREAM_END;
+      const bool is_cut = result == Z_BUF_ERROR && stream_.avail_out != 0 && packed_.empty();
+      if (is_cut || (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR))
+        return std::nullopt;
+    }
+    return to.size() - stream_.avail_out;
+  }
+
+ private:
+  static constexpr int gzip_alone = 16;
+  static constexpr std::size_t fed_max_bytes = 1 << 30;  // zlib counts in 32 bits
+
+  void feed() {
+    if (stream_.avail_in != 0) return;
+    const std::string_view part = packed_.substr(0, fed_max_bytes);
+    // zlib does not write there.
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(part.data()));
+    stream_.avail_in = static_cast<uInt>(part.size());
+    packed_.remove_prefix(part.size());
+  }
+
+  std::string_view packed_;  // what zlib has not been given yet
+  z_stream stream_{};
+  bool is_good_ = false;
+  bool is_at_end_ = false;  // of a member
+};
 
 }  // namespace
 
 Result<std::string, GzipFault> unpack_gzip(
     std::string_view packed, std::uint64_t limit_bytes,
     const std::function<bool(std::uint64_t bytes)>& has_room) {
-  const auto head = end_of_head(packed);
-  if (!head || packed.size() - *head < tail_bytes) return GzipFault::malformed;
-  const std::string_view content = packed.substr(*head, packed.size() - *head - tail_bytes);
   std::string text;
   std::array<char, 64 << 10> piece;
-  zlib::inflate_stream stream;
-  zlib::z_params params{};
-  params.next_in = content.data();
-  params.avail_in = content.size();
-  boost::crc_32_type checksum;
-  for (bool is_over = false; !is_over;) {
-    params.next_out = piece.data();
-    params.avail_out = piece.size();
-    boost::system::error_code error;
-    stream.write(params, zlib::Flush::sync, error);
-    const std::size_t made = piece.size() - params.avail_out;
-    if (text.size() + made > limit_bytes) return GzipFault::too_large;
-    if (const std::uint64_t needed = text.size() + made; needed > text.capacity()) {
+  Unpacking unpacking(packed);
+  if (!unpacking.is_good()) return GzipFault::no_room;
+  if (packed.empty()) return GzipFault::malformed;
+  while (!unpacking.is_over()) {
+    const std::optional<std::size_t> made = unpacking.next(piece);
+    if (!made) return GzipFault::malformed;
+    if (text.size() + *made > limit_bytes) return GzipFault::too_large;
+    if (const std::uint64_t needed = text.size() + *made; needed > text.capacity()) {
       const std::uint64_t capacity =
           std::min(std::max<std::uint64_t>(2 * text.capacity(), needed), limit_bytes);
       if (!has_room(capacity)) return GzipFault::no_room;
       text.reserve(capacity);
     }
-    checksum.process_bytes(piece.data(), made);
-    text.append(piece.data(), made);
-    is_over = error == zlib::error::end_of_stream;
-    if (!is_over && (error || made == 0)) return GzipFault::malformed;
+    text.append(piece.data(), *made);
   }
-  const std::size_t tail = packed.size() - tail_bytes;
-  if (params.avail_in != 0 || number_at(packed, tail) != checksum.checksum() ||
-      number_at(packed, tail + 4) != static_cast<std::uint32_t>(text.size()))
-    return GzipFault::malformed;
   return text;
 }
 

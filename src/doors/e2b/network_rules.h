@@ -23,6 +23,9 @@ struct NetworkWish {
   std::vector<std::string> deny;
   bool allow_internet_access = true;
   std::optional<bool> allow_public_traffic;  // nothing: as it was, at first yes
+  // The name by which servers inside are asked, `${PORT}` in it for their port; nothing: as it was,
+  // at first the client's.
+  std::optional<std::string> mask_request_host;
 };
 
 // Why it cannot be had: a sentence.

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/error.h"
 #include "doors/e2b/e2b_door.h"
 #include "doors/e2b/rest_wire.h"
+#include "doors/e2b/target.h"
 
 namespace cloche::e2b {
 namespace {
@@ -16,6 +18,7 @@ constexpr Seconds timeout_now{300};
 constexpr Seconds timeout_before{15};  // of the routes that older clients ask
 constexpr std::size_t metrics_ids_max = 100;
 constexpr std::int64_t forks_max = 20;
+constexpr Seconds metrics_slack{60};
 
 http::Response no_box(std::string_view id) {
   return rest_error(404, fmt::format("there is no sandbox {}", id));
@@ -41,6 +44,17 @@ std::optional<std::string_view> below(std::string_view path, std::string_view fo
 template <typename T>
 http::Response* wrong_of(std::variant<T, http::Response>& read) {
   return std::get_if<http::Response>(&read);
+}
+
+Checked<std::int64_t> seconds_in(const http::Request& request, std::string_view name,
+                                 std::int64_t otherwise) {
+  const auto text = query_value(request, name);
+  if (!text || text->empty()) return otherwise;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc() || end != text->data() + text->size())
+    return rest_error(400, fmt::format("{} must be a time in whole seconds since 1970", name));
+  return value;
 }
 
 }  // namespace
@@ -150,7 +164,7 @@ http::Response E2bDoor::list(const std::string& owner, const http::Request& requ
       continue;
     if (query.started_after_ms &&
         std::chrono::duration_cast<std::chrono::milliseconds>(facts.created.time_since_epoch())
-                .count() <= *query.started_after_ms)
+                .count() < *query.started_after_ms)
       continue;
     const bool matches = std::ranges::all_of(query.metadata, [&](const auto& wanted) {
       const auto found = box->wish.metadata.find(wanted.first);
@@ -213,6 +227,24 @@ http::Response E2bDoor::metrics_of_many(const std::string& owner, const http::Re
   return http::json_response(200, write_json(OrderedJson{{"sandboxes", found}}));
 }
 
+// What is now: nothing of a time before that, or of one that is to come.
+http::Response E2bDoor::metrics(Box& box, const http::Request& request) {
+  const std::int64_t now = std::chrono::duration_cast<std::chrono::seconds>(
+                               std::chrono::system_clock::now().time_since_epoch())
+                               .count();
+  OrderedJson items = OrderedJson::array();
+  auto start = seconds_in(request, "start", 0);
+  auto end = seconds_in(request, "end", now);
+  for (auto* read : {&start, &end}) {
+    if (auto* wrong = wrong_of(*read)) return std::move(*wrong);
+  }
+  // A client's clock, and its rounding, may be behind.
+  if (std::get<std::int64_t>(start) <= now &&
+      std::get<std::int64_t>(end) >= now - metrics_slack.count())
+    items.push_back(metrics_json(box));
+  return list_answer(items);
+}
+
 http::Response E2bDoor::of_box(const BoxPtr& box, std::string_view action,
                                const http::Request& request) {
   const bool is_post = request.method == "POST";
@@ -233,7 +265,7 @@ http::Response E2bDoor::of_box(const BoxPtr& box, std::string_view action,
     json["volumeMounts"] = OrderedJson::array();
     return http::json_response(200, write_json(json));
   }
-  if (action == "metrics" && is_get) return list_answer(OrderedJson::array({metrics_json(*box)}));
+  if (action == "metrics" && is_get) return metrics(*box, request);
   if (action == "logs" && is_get) {
     const bool is_new = request.path.starts_with("/v2/");
     return http::json_response(200, is_new ? R"({"logs":[]})" : R"({"logs":[],"logEntries":[]})");

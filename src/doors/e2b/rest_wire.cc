@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "base/json_string.h"
+#include "doors/e2b/server_request.h"
 
 namespace cloche::e2b {
 namespace {
@@ -149,6 +150,22 @@ Checked<std::string> read_text(const Json& body, const char* name) {
   return given->get<std::string>();
 }
 
+bool is_host_pattern(std::string_view text) {
+  static constexpr std::string_view others = "-._:[]";
+  constexpr std::size_t most = 255;
+  while (!text.empty() && text.size() <= most) {
+    if (text.starts_with(port_in_host)) {
+      text.remove_prefix(port_in_host.size());
+      continue;
+    }
+    const char c = text.front();
+    const bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!is_word && others.find(c) == others.npos) return false;
+    text.remove_prefix(1);
+  }
+  return text.empty();
+}
+
 // What is not supported is refused, so that nobody relies on it.
 Checked<NetworkWish> read_network(const Json& network, const Json& body) {
   NetworkWish wish;
@@ -157,7 +174,7 @@ Checked<NetworkWish> read_network(const Json& network, const Json& body) {
   if (auto* wrong = std::get_if<http::Response>(&internet)) return std::move(*wrong);
   wish.allow_internet_access = std::get<bool>(internet);
   wish.given = OrderedJson::parse(write_json(network));
-  for (const char* name : {"rules", "egressProxy", "maskRequestHost", "httpsPorts", "dnsServers"}) {
+  for (const char* name : {"rules", "egressProxy", "httpsPorts", "dnsServers"}) {
     const Json* given = member_of(network, name);
     if (given && !given->empty())
       return bad(fmt::format("network.{} is not supported: allowOut opens the network", name));
@@ -171,6 +188,13 @@ Checked<NetworkWish> read_network(const Json& network, const Json& body) {
     auto is_public = read_truth(network, "allowPublicTraffic", true);
     if (auto* wrong = std::get_if<http::Response>(&is_public)) return std::move(*wrong);
     wish.allow_public_traffic = std::get<bool>(is_public);
+  }
+  if (member_of(network, "maskRequestHost")) {
+    auto host = read_text(network, "maskRequestHost");
+    if (auto* wrong = std::get_if<http::Response>(&host)) return std::move(*wrong);
+    wish.mask_request_host = std::get<std::string>(std::move(host));
+    if (!is_host_pattern(*wish.mask_request_host))
+      return bad("network.maskRequestHost must be a name or an address, ${PORT} for the port");
   }
   return wish;
 }

@@ -37,7 +37,8 @@ bool is_left_out(std::string_view name) {
 
 }  // namespace
 
-std::optional<ServerRequest> request_for_server(const http::Request& request) {
+std::optional<ServerRequest> request_for_server(const http::Request& request,
+                                                std::string_view host) {
   if (!request.target.starts_with('/') && request.target != "*") return std::nullopt;
   ServerRequest made;
   const std::string_view length = request.field("Content-Length");
@@ -57,8 +58,9 @@ std::optional<ServerRequest> request_for_server(const http::Request& request) {
   for (const std::string_view word : http::field_words(request.fields, "Connection"))
     of_hop.insert(http::lowered(word));
   for (const auto& [name, value] : request.fields) {
-    if (!is_left_out(name) && !of_hop.contains(http::lowered(name)))
-      made.text += fmt::format("{}: {}\r\n", name, value);
+    if (is_left_out(name) || of_hop.contains(http::lowered(name))) continue;
+    const bool is_host = http::same_text(name, "Host") && !host.empty();
+    made.text += fmt::format("{}: {}\r\n", name, is_host ? host : value);
   }
   if (is_chunked) {
     made.text += "Transfer-Encoding: chunked\r\n";

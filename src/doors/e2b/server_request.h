@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "doors/http/body_end.h"
 #include "doors/http/message.h"
@@ -20,7 +21,12 @@ struct ServerRequest {
   bool asks_for_web_socket = false;
 };
 
-// Nothing for a target that is no path.
-std::optional<ServerRequest> request_for_server(const http::Request& request);
+// What stands for the server's port in a name by which it is asked.
+inline constexpr std::string_view port_in_host = "${PORT}";
+
+// Nothing for a target that is no path. `host` is the name by which the server is asked; empty: the
+// client's.
+std::optional<ServerRequest> request_for_server(const http::Request& request,
+                                                std::string_view host = {});
 
 }  // namespace cloche::e2b

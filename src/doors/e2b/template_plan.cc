@@ -61,7 +61,12 @@ std::optional<std::string> fault_of(const TemplateStep& step) {
   if (has_user && words.size() > user) {
     const std::string name = words[user].substr(0, words[user].find(':'));
     if (!is_user(name) || (step.kind == Kind::set_user && name.empty()))
-      return fmt::format("a sandbox has the users user and root, and no '{}'", words[user]);
+      return step.kind == Kind::run
+                 ? fmt::format(
+                       "failed to run command '{}': command failed: unauthenticated: "
+                       "invalid username: '{}' (a sandbox has the users user and root)",
+                       words.front(), name)
+                 : fmt::format("a sandbox has the users user and root, and no '{}'", words[user]);
   }
   return std::nullopt;
 }

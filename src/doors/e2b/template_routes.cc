@@ -126,8 +126,9 @@ http::Response TemplateRoutes::answer(const std::string& owner, const http::Requ
   if (words[0] == "tags" && words.size() == 1) return tags(owner, request);
   if (words[0] == "aliases" && words.size() == 2 && is_get) {
     const auto found = templates_.find(owner, words[1]);
-    if (!found) return unknown_template(words[1]);
-    return json_answer(200, {{"templateID", found->id}, {"public", false}});
+    const std::string id = found ? found->id : templates_.usual(owner, words[1]);
+    if (id.empty()) return unknown_template(words[1]);
+    return json_answer(200, {{"templateID", id}, {"public", false}});
   }
   if (words.size() == 3 && words[1] == "files") {
     if (is_get) return address_of_files(owner, words, request);

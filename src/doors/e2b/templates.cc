@@ -179,6 +179,10 @@ std::optional<Templates::Template> Templates::find(const std::string& owner,
   return found ? std::optional(*found) : std::nullopt;
 }
 
+std::string Templates::usual(const std::string& owner, const std::string& said) const {
+  return boxes_.template_name(owner, said);
+}
+
 std::vector<Templates::Template> Templates::list(const std::string& owner) const {
   std::vector<Template> own;
   const MutexLock lock(mutex_);

@@ -48,6 +48,8 @@ class Templates {
 
   // By id or name, with a tag or without.
   std::optional<Template> find(const std::string& owner, const std::string& said) const;
+  // The id of what is there without a build, as Boxes::template_name.
+  std::string usual(const std::string& owner, const std::string& said) const;
   std::vector<Template> list(const std::string& owner) const;
   std::shared_ptr<TemplateBuild> build(const std::string& owner, const std::string& id,
                                        const std::string& build_id) const;

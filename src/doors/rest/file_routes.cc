@@ -9,7 +9,6 @@
 #include "doors/http/multipart.h"
 #include "doors/rest/replies.h"
 #include "doors/rest/rest_door.h"
-#include "sandbox/whole_file.h"
 
 namespace cloche::rest {
 namespace {
@@ -101,7 +100,7 @@ http::Response RestDoor::upload(Sandbox& sandbox, const http::Request& request) 
     if (overwrite == "false" || overwrite == "0")
       return error(409, "INVALID_STATE", path + " exists: say overwrite=true to replace it");
   }
-  if (const Result<void> written = sandbox::write_whole(sandbox.files(), path, content); !written)
+  if (const Result<void> written = sandbox.files().write(path, content); !written)
     return file_error(written.error(), path);
   Result<FileInfo> info = sandbox.files().stat(path);
   if (!info) return file_error(info.error(), path);

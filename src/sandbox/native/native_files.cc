@@ -55,6 +55,22 @@ class Opened {
   FileClient::Handle handle_;
 };
 
+// What is longer goes first, after the end: where it does not fit, what was there is there.
+Result<void> replace_content(FileClient& files, FileClient::Handle handle,
+                             std::string_view content) {
+  CLOCHE_ASSIGN(const native::FileEntry old, files.stat(handle));
+  if (content.size() > old.size) {
+    const std::size_t kept = static_cast<std::size_t>(old.size);
+    if (const auto added = files.write(handle, old.size, content.substr(kept)); !added) {
+      (void)files.truncate(handle, old.size);
+      return added;
+    }
+    return files.write(handle, 0, content.substr(0, kept));
+  }
+  CLOCHE_TRY(files.write(handle, 0, content));
+  return content.size() < old.size ? files.truncate(handle, content.size()) : Result<void>();
+}
+
 class NativeOpenFile final : public OpenFileBackend {
  public:
   NativeOpenFile(FileClient& files, FileClient::Handle handle)
@@ -126,10 +142,18 @@ Result<void> NativeFiles::write(std::string_view path, std::string_view content,
                                 std::uint32_t mode) {
   CLOCHE_ASSIGN(const std::string whole, with_folders(path));
   FileClient& files = box_.files();
-  CLOCHE_ASSIGN(const FileClient::Handle handle,
-                files.open(whole, flag::write | flag::create | flag::truncate, mode));
-  const Opened end(files, handle);
-  return files.write(handle, 0, content);
+  const auto made = files.open(whole, flag::write | flag::create | flag::exclusive, mode);
+  if (!made && made.error() == Errno::exist) {
+    CLOCHE_ASSIGN(const FileClient::Handle handle,
+                  files.open(whole, flag::write | flag::create, mode));
+    const Opened end(files, handle);
+    return replace_content(files, handle, content);
+  }
+  if (!made) return made.error();
+  const Opened end(files, *made);
+  const Result<void> written = files.write(*made, 0, content);
+  if (!written) (void)files.remove(whole);
+  return written;
 }
 
 Result<void> NativeFiles::append(std::string_view path, std::string_view content) {

@@ -1,30 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of a JavaScript context: runs cells in one global scope. Requests and records are those of python.py.
 "use strict";
+{  // cells share the global scope, and find none of these names there
 const fs = require("fs");
 const util = require("util");
 const vm = require("vm");
 
 let mark = "";
+const splits_max = 32;
 const put = (fd, record) => fs.writeSync(fd, "\x1e" + mark + JSON.stringify(record) + "\n");
 
-// A cell with `await` at its top is the body of a function: what it declares stays all the same, and its last line is its value.
+// As a cell of a notebook: what all its lines are indented by is no part of it.
+function withoutIndent(code) {
+  const indent = /^[ \t]*(?=\S)/m.exec(code)?.[0] ?? "";
+  if (!indent) return code;
+  return code.split("\n").map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line)).join("\n");
+}
+
+// `import` at the beginning of a line, which no script has, as what it means here.
+function withRequire(code) {
+  const named = (list) => list.replace(/([\w$]+)\s+as\s+([\w$]+)/g, "$1: $2");
+  return code.replace(
+    /^import\s+(?:([\w$]+)\s*)?(?:,?\s*(?:\{([^}'"]*)\}|\*\s*as\s+([\w$]+))\s*)?(?:from\s*)?(["'])([^"'\n]+)\4[ \t]*;?/gm,
+    (_, whole, list, space, quote, name) => {
+      const module = `require(${quote}${name}${quote})`;
+      const parts = [];
+      if (whole) parts.push(`var ${whole} = __cell_default(${module});`);
+      if (list !== undefined) parts.push(`var {${named(list)}} = ${module};`);
+      if (space) parts.push(`var ${space} = ${module};`);
+      return parts.length ? parts.join(" ") : `${module};`;
+    });
+}
+
+function isStatements(code) {
+  try {
+    new Function(code);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// A cell with `await` at its top is the body of a function: what it declares stays all the same, and its last expression is its
+// value.
 function inFunction(code) {
+  const declared = new Set();
+  for (const [, pattern] of code.matchAll(/^(?:const|let|var)\s+(\{[^=]*?\}|\[[^=]*?\])\s*=/gm))
+    for (const [, name] of pattern.matchAll(/([A-Za-z_$][\w$]*)\s*(?=[,}\]])/g)) declared.add(name);
+  for (const [, name] of code.matchAll(/^(?:async\s+)?(?:function\s*\*?|class)\s+([A-Za-z_$][\w$]*)/gm)) declared.add(name);
+  const keep = declared.size ? `Object.assign(globalThis, { ${[...declared].join(", ")} });` : "";
   const lines = code
     .replace(/^(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=/gm, "globalThis.$1 =")
     .replace(/\s+$/, "").split("\n");
-  const last = lines.length - 1;
-  if (!/^(?:\s|[}\])]|return\b|if\b|for\b|while\b|do\b|try\b|switch\b|throw\b|function\b|class\b|const\b|let\b|var\b|\/\/)/.test(lines[last]))
-    lines[last] = "return (" + lines[last].replace(/;+\s*$/, "") + "\n)";
-  return "(async () => {\n" + lines.join("\n") + "\n})()";
+  const body = (parts) => "(async () => {\n" + parts.join("\n") + "\n})()";
+  for (let first = lines.length - 1; first >= 0; --first) {
+    if (/^(?:\s|$|[}\])]|\/\/)/.test(lines[first])) continue;
+    if (/^(?:return|if|else|for|while|do|try|catch|finally|switch|throw|async\s+function|function|class|const|let|var)\b/.test(lines[first]))
+      break;
+    const end = lines.slice(first).join("\n").replace(/;+\s*$/, "");
+    // All of it, or what follows its last statements.
+    for (const at of [0, ...[...end.matchAll(/;/g)].slice(-splits_max).map((each) => each.index + 1)]) {
+      const whole = body([...lines.slice(0, first), end.slice(0, at), keep, "return (" + end.slice(at) + "\n)"]);
+      if (isStatements(whole)) return whole;
+    }
+  }
+  return body([...lines, keep]);
 }
 
-function evaluate(code) {
+function evaluate(given) {
+  const code = withoutIndent(given);
   try {
     return vm.runInThisContext(code);
   } catch (error) {
-    if (!(error instanceof SyntaxError) || !/\bawait\b/.test(code)) throw error;
-    return vm.runInThisContext(inFunction(code));
+    if (!(error instanceof SyntaxError)) throw error;
+    const script = withRequire(code);
+    if (isStatements(script)) return vm.runInThisContext(script);
+    if (!/\bawait\b/.test(code)) throw error;
+    return vm.runInThisContext(inFunction(script));
   }
 }
 
@@ -67,6 +119,7 @@ async function run(request) {
 }
 
 globalThis.require = require;
+globalThis.__cell_default = (module) => (module?.__esModule ? module.default : module);
 globalThis.display = (value) => put(1, { type: "result", is_main_result: false, text: util.inspect(value) });
 let rest = "";
 let turn = Promise.resolve();
@@ -78,3 +131,4 @@ process.stdin.on("data", (data) => {
     turn = turn.then(() => run(request));
   }
 });
+}

@@ -172,8 +172,56 @@ def _adopt_figures():
         backend.show = _show_figures
 
 
+# --- pictures ----------------------------------------------------------------------------------------------------
+
+def _adopt_pictures(module):
+    """A picture of PIL's that is shown, or saved in a file, is a result too; what matplotlib saves is its figure's."""
+    picture = module.Image
+    save = picture.save
+
+    def show(self, title=None):
+        _show(self)
+
+    def save_and_show(self, fp, format=None, **params):
+        save(self, fp, format, **params)
+        caller = sys._getframe(1).f_globals.get("__name__", "")
+        if isinstance(fp, (str, os.PathLike)) and not caller.startswith("matplotlib"):
+            _show(self)
+    picture.show, picture.save = show, save_and_show
+
+
+class _PicturesFinder:
+    """On sys.meta_path until PIL.Image is imported, which it tells."""
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name != "PIL.Image":
+            return None
+        sys.meta_path.remove(cls)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+
+            def exec_module(module):
+                run(module)
+                _adopt_pictures(module)
+            spec.loader.exec_module = exec_module
+        return spec
+
+
+def _await_pictures():
+    if (module := sys.modules.get("PIL.Image")) is not None:
+        _adopt_pictures(module)
+    else:
+        sys.meta_path.insert(0, _PicturesFinder)
+
+
+# --- charts ------------------------------------------------------------------------------------------------------
+
 def _chart_of(figure):
     charts = [chart for chart in map(_chart_of_axes, figure.axes) if chart]
+    if not charts and figure.axes:
+        return {"type": "unknown", "title": figure.axes[0].get_title() or None, "elements": []}
     if len(charts) <= 1:
         return charts[0] if charts else None
     title = figure._suptitle.get_text() if figure._suptitle else ""
@@ -187,7 +235,7 @@ def _chart_of_axes(axes):
     wedges = [patch for patch in axes.patches if isinstance(patch, Wedge)]
     if wedges:
         return {"type": "pie"} | kind | {"elements": [
-            {"label": wedge.get_label(), "angle": abs(wedge.theta2 - wedge.theta1), "radius": wedge.r} for wedge in wedges]}
+            {"label": wedge.get_label(), "angle": round(abs(wedge.theta2 - wedge.theta1), 4), "radius": wedge.r} for wedge in wedges]}
     sides = kind | {"x_label": axes.get_xlabel() or None, "y_label": axes.get_ylabel() or None,
                     "x_unit": _unit(axes.get_xlabel()), "y_unit": _unit(axes.get_ylabel())}
     boxes = [patch for patch in axes.patches if isinstance(patch, PathPatch)]
@@ -197,8 +245,8 @@ def _chart_of_axes(axes):
     if bars:
         return {"type": "bar"} | sides | {"elements": [
             bar for container in bars for bar in _bars(axes, container)]}
-    scales = sides | {"x_scale": _scale(axes.get_xscale()), "y_scale": _scale(axes.get_yscale()),
-                      "x_ticks": _values(axes.get_xticks()), "y_ticks": _values(axes.get_yticks()),
+    scales = sides | {"x_scale": _scale(axes.xaxis), "y_scale": _scale(axes.yaxis),
+                      "x_ticks": _ticks(axes.xaxis), "y_ticks": _ticks(axes.yaxis),
                       "x_tick_labels": [label.get_text() for label in axes.get_xticklabels()],
                       "y_tick_labels": [label.get_text() for label in axes.get_yticklabels()]}
     if axes.lines:
@@ -217,11 +265,28 @@ def _unit(label):
     return rest[:-1] if bracket and rest.endswith(")") else None
 
 
-def _scale(name):
-    return name if name in ("linear", "log", "symlog", "logit", "datetime", "categorical") else "linear"
+def _scale(axis):
+    """What the axis has been given, or how it is spaced."""
+    converter = type(axis.get_converter() if hasattr(axis, "get_converter") else axis.converter).__name__
+    if "Date" in converter:
+        return "datetime"
+    if converter == "StrCategoryConverter":
+        return "categorical"
+    name = axis.get_scale()
+    return name if name in ("linear", "log", "symlog", "logit", "function", "functionlog", "asinh") else "unknown"
+
+
+def _ticks(axis):
+    places = axis.get_ticklocs()
+    if _scale(axis) != "datetime":
+        return _values(places)
+    from matplotlib.dates import num2date
+    return _values(num2date(places))
 
 
 def _value(item):
+    if type(item).__name__ == "datetime64":
+        return str(item)  # with its unit, which its number has not
     item = item.item() if hasattr(item, "item") else item
     return item.isoformat() if hasattr(item, "isoformat") else item if isinstance(item, (int, float)) else str(item)
 
@@ -368,6 +433,17 @@ def _as_python(line):
     return None
 
 
+def _without_indent(code):
+    """As a cell of a notebook: empty lines at its beginning, and what its first line is indented by, are no part of it."""
+    lines = code.split("\n")
+    while lines and not lines[0].strip():
+        del lines[0]
+    if not lines:
+        return ""
+    indent = lines[0][:len(lines[0]) - len(lines[0].lstrip(" \t"))]
+    return "\n".join(line.removeprefix(indent) for line in lines) if indent else code
+
+
 def _parse(code, name):
     """The tree of a cell; lines that are no Python, and stand where Python finds no sense, are put into calls one by one."""
     code = _whole_cell(code) or code
@@ -412,6 +488,7 @@ def _evaluate(code):
 
 def _run(source):
     name = f"<cell {_count}>"
+    source = _without_indent(source)
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     tree = _parse(source, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
@@ -514,6 +591,7 @@ def _serve():
     if "" not in sys.path:
         sys.path.insert(0, "")
     _adopt_figures()
+    _await_pictures()
     _stand_in_for_ipython()
     for line in requests:
         request = json.loads(line)
