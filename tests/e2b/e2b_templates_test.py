@@ -135,6 +135,21 @@ class Templates(unittest.TestCase):
         self.assertEqual(self.ask("DELETE", "/templates/mine")[0], 204)
         self.assertEqual(self.ask("GET", f"/templates/{first}/builds/{new}/status")[0], 404)
 
+    def test_builds_take_turns(self):
+        begun = []
+        for number in range(5):
+            template, build = self.request(f"turn-{number}")
+            step = {"type": "RUN", "args": ["sleep 1000" if number < 2 else "true"]}
+            self.assertEqual(self.begin(template, build, step)[0], 202)
+            begun.append((template, build))
+        for template, build in begun[2:]:
+            self.assertEqual(self.ask("GET", f"/templates/{template}/builds/{build}/status")[1]["status"], "waiting")
+        self.assertEqual(self.begin(*begun[-1])[0], 409)
+        for number in (4, 0, 1):  # one that does not come to its turn, and two that give theirs up
+            self.assertEqual(self.ask("DELETE", f"/templates/turn-{number}")[0], 204)
+        for template, build in begun[2:4]:
+            self.assertEqual(self.wait(template, build)["status"], "ready")
+
     def test_names_and_numbers_are_checked(self):
         for wish in ({}, {"name": ""}, {"name": 7}, {"name": "a b"}, {"name": "x" * 200}, {"name": "a", "tags": "t"},
                      {"name": "a", "tags": [7]}, {"name": "a", "tags": ["a b"]}, {"name": "a:"}):

@@ -90,9 +90,11 @@ std::string step_label(const TemplateStep& step) {
 }  // namespace
 
 void TemplateBuild::cancel(Boxes& boxes) {
+  stop_.request_stop();
   std::string id;
   {
     const MutexLock lock(mutex_);
+    if (status_ == Status::waiting) status_ = Status::error;
     id = box_id_;
   }
   if (!id.empty()) boxes.close(id, owner_);
@@ -101,6 +103,11 @@ void TemplateBuild::cancel(Boxes& boxes) {
 TemplateBuild::Status TemplateBuild::status() const {
   const MutexLock lock(mutex_);
   return status_;
+}
+
+bool TemplateBuild::is_on_its_way() const {
+  const MutexLock lock(mutex_);
+  return was_begun_ && (status_ == Status::waiting || status_ == Status::building);
 }
 
 TemplateBuild::Report TemplateBuild::report(std::size_t offset) const {
@@ -113,9 +120,7 @@ TemplateBuild::Report TemplateBuild::report(std::size_t offset) const {
 
 bool TemplateBuild::begin() {
   const MutexLock lock(mutex_);
-  if (status_ != Status::waiting) return false;
-  status_ = Status::building;
-  return true;
+  return status_ == Status::waiting && !std::exchange(was_begun_, true);
 }
 
 void TemplateBuild::finish() {
@@ -142,6 +147,11 @@ void TemplateBuild::log(std::string_view level, std::string message, const std::
 
 std::optional<Snapshot> TemplateBuild::run(Boxes& boxes, TemplateFiles& files,
                                            const TemplatePlan& plan, BoxWish from) {
+  {
+    const MutexLock lock(mutex_);
+    if (status_ != Status::waiting) return std::nullopt;
+    status_ = Status::building;
+  }
   if (!plan.from_image.empty())
     log("info",
         fmt::format("FROM {}: every image begins with Cloche's own system", plan.from_image),
@@ -168,7 +178,8 @@ std::optional<Snapshot> TemplateBuild::run(Boxes& boxes, TemplateFiles& files,
       number = std::to_string(i + 1);
       log("info", fmt::format("[{}/{}] {}", number, plan.steps.size(), step_label(plan.steps[i])),
           number);
-      failure = do_step(*use, files, plan.steps[i], state, number);
+      failure = stop_.stop_requested() ? Failure{"the build was cancelled"}
+                                       : do_step(*use, files, plan.steps[i], state, number);
     }
     if (!use) failure = Failure{"the time for a build is over, or the server is about to end"};
     if (!failure) {
@@ -243,6 +254,7 @@ std::optional<TemplateBuild::Failure> TemplateBuild::command(Sandbox& sandbox,
     (stream == Stream::out ? out : err).add(data);
   };
   told.timeout = build_time;
+  told.stop = stop_.get_token();
   const RunResult result = sandbox.run(told);
   out.finish();
   err.finish();

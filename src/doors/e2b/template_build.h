@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -35,10 +36,12 @@ class TemplateBuild {
 
   const std::string& id() const noexcept { return id_; }
   Status status() const;
+  // It was begun, and has not ended.
+  bool is_on_its_way() const;
   // Entries from that one on, a hundred at most.
   Report report(std::size_t offset) const;
 
-  // False where it was begun before.
+  // It waits for its turn from now on; false where it was begun before.
   bool begin();
   // Does the plan in a sandbox like `from` (Boxes::create), which may reach what `network` allows;
   // nothing where that failed. Waits.
@@ -46,7 +49,7 @@ class TemplateBuild {
                               BoxWish from);
   // Without a sandbox: it cannot be built.
   void fail(std::string sentence, std::string step);
-  // Ends the sandbox in which it is done, where it is: it fails.
+  // It fails, and its sandbox ends; one that waits for its turn is not done.
   void cancel(Boxes& boxes);
   // What it made can be used from now on.
   void finish();
@@ -71,8 +74,10 @@ class TemplateBuild {
 
   const std::string id_;
   const std::string owner_;
+  std::stop_source stop_;
   mutable Mutex mutex_;
   Status status_ GUARDED_BY(mutex_) = Status::waiting;
+  bool was_begun_ GUARDED_BY(mutex_) = false;
   std::vector<LogEntry> entries_ GUARDED_BY(mutex_);
   std::string failure_ GUARDED_BY(mutex_);
   std::string failed_step_ GUARDED_BY(mutex_);

@@ -15,6 +15,7 @@ constexpr std::string_view default_tag = "default";
 constexpr std::size_t templates_max = 50;  // of an owner
 constexpr std::size_t tags_max = 50;       // of a template
 constexpr std::size_t builds_max = 2;      // of an owner, at a time
+constexpr std::size_t waiting_max = 16;    // builds of an owner
 constexpr std::size_t word_max_bytes = 128;
 
 bool is_word(std::string_view text, std::string_view marks) {
@@ -25,7 +26,7 @@ bool is_word(std::string_view text, std::string_view marks) {
 }
 
 bool is_building(const Templates::Template& each) {
-  return each.latest && each.latest->status() == TemplateBuild::Status::building;
+  return each.latest && each.latest->is_on_its_way();
 }
 
 }  // namespace
@@ -111,31 +112,55 @@ std::optional<Denial> Templates::begin(const std::string& owner, const std::stri
       return Denial{404, fmt::format("there is no template '{}'", plan.from_template)};
     }
   }
-  std::shared_ptr<TemplateBuild> work;
-  std::vector<std::string> tags;
-  std::string template_id;
+  Job job{.owner = owner,
+          .template_id = {},
+          .tags = {},
+          .work = nullptr,
+          .wish = std::move(wish),
+          .plan = std::move(plan)};
   {
     const MutexLock lock(mutex_);
     const Template* found = find_locked(owner, id);
     if (!found || !found->latest || found->latest->id() != build_id)
       return Denial{404, "there is no such build, or a later one was asked for"};
-    const auto running = std::ranges::count_if(
-        templates_, [&](const Template& each) { return each.owner == owner && is_building(each); });
-    if (static_cast<std::size_t>(running) >= builds_max)
-      return Denial{429, fmt::format("{} builds are in progress, which is the limit", running)};
-    work = found->latest;
-    tags = found->asked_tags;
-    template_id = found->id;
-    if (!work->begin()) return Denial{409, "this build was begun before"};
+    const auto ahead = std::ranges::count(waiting_, owner, &Job::owner);
+    if (static_cast<std::size_t>(ahead) >= waiting_max)
+      return Denial{429, fmt::format("{} builds wait for their turn, which is the limit", ahead)};
+    job.work = found->latest;
+    job.tags = found->asked_tags;
+    job.template_id = found->id;
+    if (!job.work->begin()) return Denial{409, "this build was begun before"};
+    if (std::size_t& running = running_[owner]; running < builds_max) {
+      ++running;
+    } else {
+      waiting_.push_back(std::move(job));
+      return std::nullopt;
+    }
   }
-  workers_.post([this, work, tags, template_id, owner, wish = std::move(wish),
-                 plan = std::move(plan)]() mutable {
-    const auto made = work->run(boxes_, files_, plan, std::move(wish));
-    if (!made) return;
-    publish(owner, template_id, work->id(), made->id, tags);
-    work->finish();
-  });
+  workers_.post([this, job = std::move(job)]() mutable { run(std::move(job)); });
   return std::nullopt;
+}
+
+void Templates::run(Job job) {
+  const std::string owner = job.owner;
+  if (const auto made = job.work->run(boxes_, files_, job.plan, std::move(job.wish))) {
+    publish(owner, job.template_id, job.work->id(), made->id, job.tags);
+    job.work->finish();
+  }
+  if (auto next = next_job(owner))
+    workers_.post([this, next = *std::move(next)]() mutable { run(std::move(next)); });
+}
+
+std::optional<Templates::Job> Templates::next_job(const std::string& owner) {
+  const MutexLock lock(mutex_);
+  const auto found = std::ranges::find(waiting_, owner, &Job::owner);
+  if (found == waiting_.end()) {
+    if (--running_[owner] == 0) running_.erase(owner);
+    return std::nullopt;
+  }
+  Job job = std::move(*found);
+  waiting_.erase(found);
+  return job;
 }
 
 void Templates::publish(const std::string& owner, const std::string& id,

@@ -42,7 +42,7 @@ class Templates {
   // where there is none.
   std::variant<Template, Denial> request(const std::string& owner, const std::string& name,
                                          std::vector<std::string> tags);
-  // Begins it; what is wrong with it otherwise.
+  // Begins it, at once or after others of its owner; what is wrong with it otherwise.
   std::optional<Denial> begin(const std::string& owner, const std::string& id,
                               const std::string& build_id, TemplatePlan plan);
 
@@ -72,6 +72,18 @@ class Templates {
   TemplateFiles& files() noexcept { return files_; }
 
  private:
+  // A build that was begun.
+  struct Job {
+    std::string owner;
+    std::string template_id;
+    std::vector<std::string> tags;
+    std::shared_ptr<TemplateBuild> work;
+    BoxWish wish;
+    TemplatePlan plan;
+  };
+  void run(Job job);
+  // The next one of an owner, whose turn it is.
+  std::optional<Job> next_job(const std::string& owner);
   Template* find_locked(const std::string& owner, std::string_view said) REQUIRES(mutex_);
   const Template* find_locked(const std::string& owner, std::string_view said) const
       REQUIRES(mutex_);
@@ -85,7 +97,9 @@ class Templates {
   const std::vector<std::string> network_;
   TemplateFiles files_{TemplateFiles::Limits{}};
   mutable Mutex mutex_;
-  std::deque<Template> templates_ GUARDED_BY(mutex_);  // the oldest first
+  std::deque<Template> templates_ GUARDED_BY(mutex_);              // the oldest first
+  std::map<std::string, std::size_t> running_ GUARDED_BY(mutex_);  // builds of each owner
+  std::deque<Job> waiting_ GUARDED_BY(mutex_);                     // for their turn
 };
 
 // The parts of NAME:TAG; without a tag it is "default".
