@@ -14,6 +14,8 @@ namespace cloche::cluster {
 namespace {
 
 constexpr std::string_view trace_field = "traceparent";
+constexpr unsigned hops_max = 3;
+constexpr unsigned timed_hops_max = 32;
 
 bool is_of_connection(std::string_view name) {
   static constexpr std::array<std::string_view, 12> names{
@@ -51,6 +53,13 @@ std::string end_text(const http::Request& request) {
          request.body;
 }
 
+// How often it has been passed on, as it says; too often where that is no number.
+unsigned hops_of(const http::Request& request) {
+  const std::string_view text = request.field(hops_field);
+  if (request.field(hop_field).empty() || text.empty()) return 0;
+  return number_in<unsigned>(text).value_or(timed_hops_max);
+}
+
 }  // namespace
 
 std::string hop_text(const http::Request& request, std::string_view target,
@@ -58,15 +67,13 @@ std::string hop_text(const http::Request& request, std::string_view target,
                      std::optional<std::chrono::milliseconds> patience) {
   std::string text = head_text(request, target) +
                      fmt::format("{}: {}\r\n{}: {}\r\n", hop_field, peer_token, hops_field,
-                                 std::min(hops_of(request), hops_max) + 1);
+                                 std::min(hops_of(request), timed_hops_max) + 1);
   if (patience) text += fmt::format("{}: {}\r\n", patience_field, patience->count());
   return text + end_text(request);
 }
 
-unsigned hops_of(const http::Request& request) {
-  const std::string_view text = request.field(hops_field);
-  if (request.field(hop_field).empty() || text.empty()) return 0;
-  return number_in<unsigned>(text).value_or(hops_max);
+bool may_hop_on(const http::Request& request) {
+  return hops_of(request) < (patience_of(request) ? timed_hops_max : hops_max);
 }
 
 std::optional<std::chrono::milliseconds> patience_of(const http::Request& request) {

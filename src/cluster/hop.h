@@ -20,10 +20,10 @@ namespace cloche::cluster {
 inline constexpr std::string_view hop_field = "X-Cloche-Hop";
 inline constexpr std::string_view hops_field = "X-Cloche-Hops";
 inline constexpr std::string_view patience_field = "X-Cloche-Patience";
-inline constexpr unsigned hops_max = 3;
 
-// How often it has been passed on, as it says; hops_max where that is no number.
-unsigned hops_of(const http::Request& request);
+// Whether one that was passed on may be passed on once more: often as long as it says how much time
+// it has, which is less each time, and otherwise three times.
+bool may_hop_on(const http::Request& request);
 
 // How long its key may be looked for, where it says so.
 std::optional<std::chrono::milliseconds> patience_of(const http::Request& request);

@@ -128,8 +128,7 @@ bool Router::pass_on(const http::Request& request, std::string_view path,
                      Hold& hold) {
   const std::string_view session = session_of_path(path);
   const auto cell = other_cell(session, &hold);
-  if (is_hop(request) && !(cell && is_from_peer(request) && hops_of(request) < hops_max))
-    return false;
+  if (is_hop(request) && !(cell && is_from_peer(request) && may_hop_on(request))) return false;
   if (request.method == "POST" && is_list(path)) {
     return parts_.sessions.room().headroom() <= 0 && create_elsewhere(request, exchange);
   }

@@ -67,12 +67,16 @@ class Keys(unittest.TestCase):
     def test_a_peer_that_is_mistaken_about_a_key_is_led_on(self):
         session = self.cells.create(3)
         self.assertEqual(self.command("move", "3", "2"), "key 3 is with cell 2\n")
-        send = lambda secret, hops: self.ask(1, "POST", f"/sessions/{session}/commands", {"command": "echo on"}, headers={
-            "X-Cloche-Hop": secret, "X-Cloche-Hops": str(hops)})[0]
+        send = lambda secret, hops, **more: self.ask(1, "POST", f"/sessions/{session}/commands", {"command": "echo on"}, headers={
+            "X-Cloche-Hop": secret, "X-Cloche-Hops": str(hops), **more})[0]
         # Cell 1 has never had it.
         self.assertEqual([send(SECRET, hops) for hops in (1, 2)], [200, 200])
         # It goes round no more than so often, and strangers are not believed.
         self.assertEqual([send(SECRET, 3), send("not-" + SECRET, 1)], [421, 421])
+        # While it has time it may go on, as a key may.
+        timed = {"X-Cloche-Patience": "5000"}
+        self.assertEqual([send(SECRET, 3, **timed), send(SECRET, 32, **timed), send(SECRET, "x", **timed)], [200, 421, 421])
+        self.assertEqual(send(SECRET, 1, **{"X-Cloche-Patience": "0"}), 503)
 
     def test_under_load_no_request_fails_and_nothing_is_lost(self):
         sessions = [self.cells.create(3) for _ in range(12)]
