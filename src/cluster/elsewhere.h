@@ -18,7 +18,7 @@ class Elsewhere {
   virtual bool is_from_peer(const http::Request& request) const = 0;
 
   // A page of all sessions of that owner, who asks; `own` has the newest here, offset + limit of
-  // them. Who does not say theirs is named in X-Cloche-Missing-Cells. Waits.
+  // them. Who does not say theirs is named in X-Cloche-Missing-Cells, or "?". Waits.
   virtual http::Response list(const std::string& owner, const http::Request& request,
                               SessionPage own, std::size_t limit, std::size_t offset) = 0;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 
 #include "base/trace_context.h"
 
@@ -13,13 +14,24 @@ namespace cloche::cluster {
 namespace {
 
 constexpr std::string_view trace_field = "traceparent";
+constexpr unsigned hops_max = 3;
+constexpr unsigned timed_hops_max = 32;
 
 bool is_of_connection(std::string_view name) {
-  static constexpr std::array<std::string_view, 11> names{
-      "Connection",     "Keep-Alive",        "Proxy-Connection", "TE",      "Trailer", "Upgrade",
-      "Content-Length", "Transfer-Encoding", "Expect",           hop_field, hops_field};
+  static constexpr std::array<std::string_view, 12> names{
+      "Connection", "Keep-Alive", "Proxy-Connection", "TE",
+      "Trailer",    "Upgrade",    "Content-Length",   "Transfer-Encoding",
+      "Expect",     hop_field,    hops_field,         patience_field};
   return std::ranges::any_of(names,
                              [&](std::string_view each) { return http::same_text(each, name); });
+}
+
+template <typename Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error != std::errc() || end != text.data() + text.size() ? std::nullopt
+                                                                  : std::optional(number);
 }
 
 // The request's line and its fields, but for those of the connection.
@@ -41,22 +53,32 @@ std::string end_text(const http::Request& request) {
          request.body;
 }
 
-}  // namespace
-
-std::string hop_text(const http::Request& request, std::string_view target,
-                     std::string_view peer_token) {
-  return head_text(request, target) +
-         fmt::format("{}: {}\r\n{}: {}\r\n", hop_field, peer_token, hops_field,
-                     std::min(hops_of(request), hops_max) + 1) +
-         end_text(request);
-}
-
+// How often it has been passed on, as it says; too often where that is no number.
 unsigned hops_of(const http::Request& request) {
   const std::string_view text = request.field(hops_field);
   if (request.field(hop_field).empty() || text.empty()) return 0;
-  unsigned hops = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hops);
-  return error != std::errc() || end != text.data() + text.size() ? hops_max : hops;
+  return number_in<unsigned>(text).value_or(timed_hops_max);
+}
+
+}  // namespace
+
+std::string hop_text(const http::Request& request, std::string_view target,
+                     std::string_view peer_token,
+                     std::optional<std::chrono::milliseconds> patience) {
+  std::string text = head_text(request, target) +
+                     fmt::format("{}: {}\r\n{}: {}\r\n", hop_field, peer_token, hops_field,
+                                 std::min(hops_of(request), timed_hops_max) + 1);
+  if (patience) text += fmt::format("{}: {}\r\n", patience_field, patience->count());
+  return text + end_text(request);
+}
+
+bool may_hop_on(const http::Request& request) {
+  return hops_of(request) < (patience_of(request) ? timed_hops_max : hops_max);
+}
+
+std::optional<std::chrono::milliseconds> patience_of(const http::Request& request) {
+  const auto ms = number_in<std::uint32_t>(request.field(patience_field));
+  return ms ? std::optional(std::chrono::milliseconds(*ms)) : std::nullopt;
 }
 
 std::string worker_text(const http::Request& request) {

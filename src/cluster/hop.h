@@ -4,9 +4,12 @@
 // It has the field X-Cloche-Hop, whose value is the secret of the cells (--peer-token). With the
 // secret it is believed to come from a peer; without, it is passed on no further. A peer may not
 // know yet that a key has moved: so a cell that does not have the key passes on what is for it,
-// once it has asked all anew who has it. X-Cloche-Hops says how often that has been done.
+// once it has asked all anew who has it. X-Cloche-Hops says how often that has been done, and
+// X-Cloche-Patience for how many milliseconds more the key may be looked for.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,14 +19,20 @@ namespace cloche::cluster {
 
 inline constexpr std::string_view hop_field = "X-Cloche-Hop";
 inline constexpr std::string_view hops_field = "X-Cloche-Hops";
-inline constexpr unsigned hops_max = 3;
+inline constexpr std::string_view patience_field = "X-Cloche-Patience";
 
-// How often it has been passed on, as it says; hops_max where that is no number.
-unsigned hops_of(const http::Request& request);
+// Whether one that was passed on may be passed on once more: often as long as it says how much time
+// it has, which is less each time, and otherwise three times.
+bool may_hop_on(const http::Request& request);
+
+// How long its key may be looked for, where it says so.
+std::optional<std::chrono::milliseconds> patience_of(const http::Request& request);
 
 // The request as it is sent to a peer: what is about the client's connection is left out.
+// `patience`: how long it may look for the key, where that matters.
 std::string hop_text(const http::Request& request, std::string_view target,
-                     std::string_view peer_token);
+                     std::string_view peer_token,
+                     std::optional<std::chrono::milliseconds> patience = std::nullopt);
 
 // The same for a worker of this server, which is reached by nobody else. A request for a WebSocket
 // still asks for one.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 namespace cloche::cluster {
@@ -12,10 +13,8 @@ namespace {
 
 // Labels are from small sets; a worker may be in somebody else's hands, and what those that have
 // ended said stays.
-constexpr std::size_t samples_max = 1000;
-constexpr std::size_t metrics_max = 1000;
-constexpr std::size_t names_max_bytes = 1 << 20;
 constexpr std::size_t line_max_bytes = 512;
+constexpr std::size_t name_costs_bytes = 128;  // besides its text
 
 bool is_own_matter(std::string_view metric) {
   return metric.starts_with("cloche_http_") || metric.ends_with("_limit") ||
@@ -26,17 +25,18 @@ bool is_own_matter(std::string_view metric) {
 }  // namespace
 
 void MetricsSum::Metric::add(const std::string& name, double value, Room& room) {
-  const auto found = std::ranges::find(samples, name, &std::pair<std::string, double>::first);
-  if (found != samples.end()) {
-    found->second += value;
-  } else if (samples.size() < samples_max && room.take(name.size())) {
+  const auto found = places.find(name);
+  if (found != places.end()) {
+    samples[found->second].second += value;
+  } else if (room.take(name.size())) {
+    places.emplace(name, samples.size());
     samples.emplace_back(name, value);
   }
 }
 
 bool MetricsSum::Room::take(std::size_t bytes) {
-  if (names_max_bytes - taken < bytes) return false;
-  taken += bytes;
+  if (left < bytes + name_costs_bytes || (of_all && !of_all->take(bytes))) return false;
+  left -= bytes + name_costs_bytes;
   return true;
 }
 
@@ -45,7 +45,7 @@ MetricsSum::Metrics MetricsSum::parse(std::string_view page) {
   static constexpr std::string_view help = "# HELP ";
   static constexpr std::string_view type = "# TYPE ";
   Metrics metrics;
-  Room room;
+  Room room{.left = names_max_bytes};
   Metric* metric = nullptr;
   while (!page.empty()) {
     const std::size_t end = std::min(page.find('\n'), page.size());
@@ -55,8 +55,12 @@ MetricsSum::Metrics MetricsSum::parse(std::string_view page) {
     if (line.starts_with(help) || line.starts_with(type)) {
       const std::string_view rest = line.substr(help.size());
       const std::string_view name = rest.substr(0, rest.find(' '));
-      if (metrics.size() >= metrics_max && !metrics.contains(name)) break;
-      metric = &metrics[std::string(name)];
+      auto found = metrics.find(name);
+      if (found == metrics.end()) {
+        if (!room.take(name.size() + line.size())) break;
+        found = metrics.emplace(name, Metric{}).first;
+      }
+      metric = &found->second;
       if (std::ranges::count(metric->head, '\n') < 2) metric->head += fmt::format("{}\n", line);
       if (line.starts_with(type)) metric->counts = !rest.ends_with(" gauge");
       continue;
@@ -65,7 +69,8 @@ MetricsSum::Metrics MetricsSum::parse(std::string_view page) {
     double value = 0;
     if (!metric || space == line.npos ||
         std::from_chars(line.data() + space + 1, line.data() + line.size(), value).ec !=
-            std::errc())
+            std::errc() ||
+        !std::isfinite(value) || value < 0)
       continue;
     metric->add(std::string(line.substr(0, space)), value, room);
   }
@@ -77,8 +82,8 @@ void MetricsSum::add(Metrics& sum, const Metrics& more, bool only_counts, Room& 
     if (is_own_matter(name) || (only_counts && !metric.counts)) continue;
     auto its = sum.find(name);
     if (its == sum.end()) {
-      if (sum.size() >= metrics_max || !room.take(name.size() + metric.head.size())) continue;
-      its = sum.emplace(name, Metric{metric.head, metric.counts, {}}).first;
+      if (!room.take(name.size() + metric.head.size())) continue;
+      its = sum.emplace(name, Metric{metric.head, metric.counts, {}, {}}).first;
     }
     for (const auto& [sample, value] : metric.samples) its->second.add(sample, value, room);
   }
@@ -96,10 +101,10 @@ std::string MetricsSum::page(std::string_view own,
   }
   // One that did not answer now counts as it did when it last answered.
   for (const auto& [key, metrics] : last_) {
-    Room room;
+    Room room{.left = names_max_bytes};
     add(sum, metrics, false, room);
   }
-  Room room;
+  Room room{.left = names_max_bytes};
   add(sum, ended_, true, room);
   for (const auto& [name, metric] : sum) {
     text += metric.head;
@@ -120,12 +125,15 @@ std::uint64_t MetricsSum::ends() const {
   return ends_;
 }
 
-void MetricsSum::worker_ended(session::CellKey key) {
+void MetricsSum::worker_ended(session::CellKey key, const std::string& owner) {
   const MutexLock lock(mutex_);
   ended_at_[key] = ++ends_;
   const auto found = last_.find(key);
   if (found == last_.end()) return;
-  add(ended_, found->second, true, ended_room_);
+  std::size_t& left = ended_rooms_.try_emplace(owner, owner_names_max_bytes).first->second;
+  Room room{.left = left, .of_all = &ended_room_};
+  add(ended_, found->second, true, room);
+  left = room.left;
   last_.erase(found);
 }
 

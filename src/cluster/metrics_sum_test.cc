@@ -35,8 +35,8 @@ TEST(MetricsSum, AddsWhatIsTheWorkersMatter) {
 TEST(MetricsSum, WhatCountsStaysWhenAWorkerHasEnded) {
   MetricsSum metrics;
   (void)metrics.page(own, {{1, worker(2, 10)}});
-  metrics.worker_ended(1);
-  metrics.worker_ended(9);
+  metrics.worker_ended(1, "");
+  metrics.worker_ended(9, "");
   const std::string page = metrics.page(own, {{1, worker(1, 2)}});
   EXPECT_NE(page.find("cloche_sessions 1\n"), page.npos) << page;
   EXPECT_NE(page.find("cloche_steps_total{a=\"x y\"} 13\n"), page.npos) << page;
@@ -46,7 +46,7 @@ TEST(MetricsSum, WhatAWorkerSaidLastCountsOnce) {
   MetricsSum metrics;
   const std::uint64_t asked_at = metrics.ends();
   metrics.worker_said(1, worker(1, 10));
-  metrics.worker_ended(1);
+  metrics.worker_ended(1, "");
   // It had answered before it ended.
   const std::string page = metrics.page(own, {{1, worker(1, 10)}}, asked_at);
   EXPECT_EQ(page, metrics.page(own, {}));
@@ -79,13 +79,27 @@ TEST(MetricsSum, WhatHasEndedIsBounded) {
       page += "# TYPE " + name + std::string(10'000, 'y') + " counter\n";
     }
     metrics.worker_said(1, page);
-    metrics.worker_ended(1);
+    metrics.worker_ended(1, std::to_string(round % 2));
   }
   EXPECT_LT(metrics.page(own, {}).size(), std::size_t{2} << 20);
-  metrics.worker_said(2, worker(1, 10));
-  metrics.worker_ended(2);
+  // Another owner's has room all the same.
+  metrics.worker_said(
+      2, worker(1, 10) + "# TYPE cloche_commands_total counter\ncloche_commands_total 3\n");
+  metrics.worker_ended(2, "another");
   const std::string page = metrics.page(own, {});
-  EXPECT_NE(page.find("cloche_steps_total{a=\"x y\"}"), page.npos);
+  EXPECT_NE(page.find("cloche_steps_total{a=\"z\"} 1\n"), page.npos);
+  EXPECT_NE(page.find("\ncloche_commands_total 3\n"), page.npos);
+}
+
+TEST(MetricsSum, WhatIsNoCountSpoilsNone) {
+  MetricsSum metrics;
+  for (const char* value : {"nan", "inf", "-inf", "-1", "1e999"}) {
+    metrics.worker_said(
+        1, std::string("# TYPE cloche_steps_total counter\ncloche_steps_total{a=\"x y\"} ") +
+               value + "\n");
+    metrics.worker_ended(1, "");
+  }
+  EXPECT_NE(metrics.page(own, {}).find("cloche_steps_total{a=\"x y\"} 1\n"), std::string::npos);
 }
 
 }  // namespace

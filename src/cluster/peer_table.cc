@@ -102,6 +102,8 @@ void PeerTable::ask() {
             .answered = std::chrono::steady_clock::now()};
     for (const CellKey held : report->keys) homes_[held] = report->key;
   }
+  ++news_;
+  told_.notify_all();
 }
 
 void PeerTable::work() {
@@ -122,6 +124,23 @@ void PeerTable::look_again() const {
   const MutexLock lock(mutex_);
   is_wanted_ = true;
   changed_.notify_all();
+}
+
+std::uint64_t PeerTable::news() const {
+  const MutexLock lock(mutex_);
+  return news_;
+}
+
+void PeerTable::wait_for_news(std::uint64_t known,
+                              std::chrono::steady_clock::time_point until) const {
+  const MutexLock lock(mutex_);
+  (void)told_.wait_until(mutex_, until, [&]() REQUIRES(mutex_) { return news_ != known; });
+}
+
+void PeerTable::wake() const {
+  const MutexLock lock(mutex_);
+  ++news_;
+  told_.notify_all();
 }
 
 std::optional<Peer> PeerTable::find(CellKey key) const {

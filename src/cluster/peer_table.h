@@ -64,6 +64,12 @@ class PeerTable {
   std::optional<Peer> find(CellKey key) const;
   // Has all asked soon, not only when their time has come: somebody waits for what is new.
   void look_again() const;
+  // A number that grows whenever they have been asked, and by wake().
+  std::uint64_t news() const;
+  // Waits until there is more than that, or until then.
+  void wait_for_news(std::uint64_t known, std::chrono::steady_clock::time_point until) const;
+  // Something else has happened for which somebody may wait here.
+  void wake() const;
   // All that exist, or have existed.
   std::vector<Peer> all() const;
   // Whether all addresses were those of cells, when they were asked last, or of one that is known.
@@ -75,10 +81,12 @@ class PeerTable {
 
   const Options options_;
   mutable Mutex mutex_;
-  mutable Condition changed_;
+  mutable Condition changed_;                            // for who asks
+  mutable Condition told_;                               // for who waits for news
   std::map<CellKey, Peer> peers_ GUARDED_BY(mutex_);     // by their own keys
   std::map<CellKey, CellKey> homes_ GUARDED_BY(mutex_);  // who has a key, by its own
   bool is_complete_ GUARDED_BY(mutex_) = false;
+  mutable std::uint64_t news_ GUARDED_BY(mutex_) = 0;
   mutable bool is_wanted_ GUARDED_BY(mutex_) = false;  // by look_again
   bool closing_ GUARDED_BY(mutex_) = false;
   std::thread worker_;

@@ -44,8 +44,15 @@ struct FreeTlsSession {
 };
 using TlsSessionPtr = std::unique_ptr<SSL_SESSION, FreeTlsSession>;
 
-// By the name that its certificate was checked for. Used by the one thread of the wire.
+// By the name that its certificate was checked for.
 using Remembered = std::map<std::string, TlsSessionPtr>;
+
+// Whom this server trusts, and what is remembered of those: a ticket that comes late is of no use to
+// whoever trusts in others by then. Used by the one thread of the wire.
+struct Trust {
+  ssl::context context{ssl::context::tls_client};
+  Remembered sessions;
+};
 
 // What the callback of OpenSSL needs. The connection has it as data of ours: its first is asio's.
 struct Memory {
@@ -61,7 +68,8 @@ int memory_index() {
 int remember(SSL* connection, SSL_SESSION* session) noexcept try {
   auto* const memory = static_cast<Memory*>(::SSL_get_ex_data(connection, memory_index()));
   if (memory->sessions.size() >= remembered_max) memory->sessions.clear();
-  memory->sessions[memory->name] = TlsSessionPtr(session);
+  TlsSessionPtr& place = memory->sessions[memory->name];
+  place.reset(session);
   return 1;  // it is ours now
 } catch (const std::bad_alloc&) {
   return 0;
@@ -72,12 +80,13 @@ class Link : public std::enable_shared_from_this<Link> {
  public:
   using Made = std::function<void(bool)>;
 
-  Link(asio::io_context& context, ssl::context& tls, Remembered& sessions, const Address& address,
+  Link(asio::io_context& context, std::shared_ptr<Trust> trust, const Address& address,
        UniqueFd inside, Made made)
-      : stream_(context, tls),
+      : trust_(std::move(trust)),
+        stream_(context, trust_->context),
         deadline_(context),
         address_(address),
-        memory_{sessions, address.host},
+        memory_{trust_->sessions, address.host},
         inside_(std::move(inside)),
         made_(std::move(made)) {}
 
@@ -133,6 +142,7 @@ class Link : public std::enable_shared_from_this<Link> {
     made_(false);
   }
 
+  const std::shared_ptr<Trust> trust_;
   ssl::stream<tcp::socket> stream_;
   asio::steady_timer deadline_;
   const Address address_;
@@ -146,7 +156,7 @@ class Link : public std::enable_shared_from_this<Link> {
 class PeerWire::Tls {
  public:
   explicit Tls(std::string authorities)
-      : authorities_(std::move(authorities)), context_(make_context()) {
+      : authorities_(std::move(authorities)), trust_(make_trust()) {
     thread_ = std::thread([this] { work(); });
   }
 
@@ -156,11 +166,7 @@ class PeerWire::Tls {
   }
 
   void read_authorities() {
-    // What is remembered was vouched for by those before.
-    asio::post(loop_, [this, context = make_context()] {
-      context_ = context;
-      sessions_.clear();
-    });
+    asio::post(loop_, [this, trust = make_trust()] { trust_ = trust; });
   }
 
   UniqueFd begin(const Address& address, Link::Made made) {
@@ -170,28 +176,27 @@ class PeerWire::Tls {
     UniqueFd outside(ends[0]);
     auto inside = std::make_shared<UniqueFd>(ends[1]);
     asio::post(loop_, [this, address, inside, made = std::move(made)] {
-      std::make_shared<Link>(loop_, *context_, sessions_, address, std::move(*inside), made)
-          ->start();
+      std::make_shared<Link>(loop_, trust_, address, std::move(*inside), made)->start();
     });
     return outside;
   }
 
  private:
-  std::shared_ptr<ssl::context> make_context() const {
-    auto context = std::make_shared<ssl::context>(ssl::context::tls_client);
+  std::shared_ptr<Trust> make_trust() const {
+    auto trust = std::make_shared<Trust>();
     ErrorCode error;
-    (void)context->set_verify_mode(ssl::verify_peer, error);
+    (void)trust->context.set_verify_mode(ssl::verify_peer, error);
     if (!error && authorities_ == system) {
-      (void)context->set_default_verify_paths(error);
+      (void)trust->context.set_default_verify_paths(error);
     } else if (!error) {
-      (void)context->load_verify_file(authorities_, error);
+      (void)trust->context.load_verify_file(authorities_, error);
     }
-    ::SSL_CTX* const handle = context->native_handle();
+    ::SSL_CTX* const handle = trust->context.native_handle();
     if (error || ::SSL_CTX_set_min_proto_version(handle, TLS1_2_VERSION) != 1)
       throw HostError(fmt::format("{}: no certificates to trust can be read there", authorities_));
     ::SSL_CTX_set_session_cache_mode(handle, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     ::SSL_CTX_sess_set_new_cb(handle, remember);
-    return context;
+    return trust;
   }
 
   void work() {
@@ -206,8 +211,7 @@ class PeerWire::Tls {
   }
 
   const std::string authorities_;
-  std::shared_ptr<ssl::context> context_;  // the thread's, and so is what it remembers
-  Remembered sessions_;
+  std::shared_ptr<Trust> trust_;  // the thread's
   asio::io_context loop_{1};
   asio::executor_work_guard<asio::io_context::executor_type> guard_{loop_.get_executor()};
   std::thread thread_;

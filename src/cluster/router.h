@@ -3,16 +3,22 @@
 // with the client's own token; what belongs to all is asked of all.
 //
 // A request that was passed on is passed on no further (but see hop.h). One for a cell that does
-// not answer, or for a key that no cell has, waits some seconds: it may be starting anew, or taking
-// the key. Thread-safe.
+// not answer, or for a key that no cell has, waits some seconds, in all cells together: it may be
+// starting anew, or another one, this one too, may be taking the key. Thread-safe.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
+#include "base/mutex.h"
 #include "base/unique_fd.h"
 #include "cluster/elsewhere.h"
 #include "cluster/peer_table.h"
@@ -37,7 +43,7 @@ class Router final : public Elsewhere {
   };
   struct Options {
     std::string token;
-    std::chrono::milliseconds patience{5000};  // for a cell that does not answer
+    std::chrono::milliseconds patience{5000};  // for a cell that does not answer, or has no key
     OwnerRule owner_rule = OwnerRule::those_that_answer;
   };
   // Makes the answer where a cell cannot be reached.
@@ -47,14 +53,36 @@ class Router final : public Elsewhere {
 
   bool is_from_peer(const http::Request& request) const override;
 
+  // A use of a key that is here. While there is one, who gives the key up waits for a while.
+  class Hold {
+   public:
+    Hold() = default;
+    ~Hold() { release(); }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    friend class Router;
+    void take(Router& router, CellKey key) REQUIRES(router.mutex_);
+    void release();
+    Router* router_ = nullptr;
+    CellKey key_ = 0;
+  };
+
   // True: another cell answers the request, or `away` has. `path` is the request's path without a
-  // prefix. Waits.
+  // prefix. Waits. False: the request is for this cell, which keeps the session's key while there
+  // is `hold`.
   bool pass_on(const http::Request& request, std::string_view path,
-               const std::shared_ptr<http::Exchange>& exchange, const Away& away);
+               const std::shared_ptr<http::Exchange>& exchange, const Away& away, Hold& hold);
+
+  // As of SessionManager; requests for the key's sessions that have come already have their time,
+  // and those that come meanwhile wait.
+  Result<void, Error> give_up_key(CellKey key, std::chrono::milliseconds patience);
+  Result<void, Error> take_key(CellKey key);
 
   // What the cell that has the session says to a request of cells, by the status of its answer; 503
-  // where it does not answer, or the session's key goes on and on. With 200 to CONNECT there is the
-  // tunnel. Waits.
+  // where it does not answer, the session's key goes on and on, or has come here. With 200 to
+  // CONNECT there is the tunnel. Waits.
   struct Reply {
     int status = 503;
     UniqueFd tunnel = UniqueFd();
@@ -71,14 +99,25 @@ class Router final : public Elsewhere {
   http::Response answer_count(const http::Request& request);
   static bool is_count_path(std::string_view path);
 
+  // Requests that look for a cell, or wait for it.
+  std::size_t waiting() const { return waiting_; }
+
  private:
-  bool pass_on_to(CellKey cell, const http::Request& request,
-                  const std::shared_ptr<http::Exchange>& exchange, const Away& away);
+  bool pass_on_to(CellKey cell, std::string_view session, const http::Request& request,
+                  const std::shared_ptr<http::Exchange>& exchange, const Away& away, Hold* hold);
+  // The session's key where it is not here, or about to go; otherwise `hold` has it.
+  std::optional<CellKey> other_cell(std::string_view session, Hold* hold);
   bool is_elsewhere(CellKey cell) const;
-  // Nothing: it cannot be reached. `known_since`: what cells have said before does not count.
-  UniqueFd connect_to(CellKey cell, std::chrono::steady_clock::time_point deadline,
-                      std::chrono::steady_clock::time_point known_since =
-                          std::chrono::steady_clock::time_point::min());
+  bool is_leaving(CellKey key) const;
+  // A connection to the cell that has the session's key; none where it cannot be reached, or where
+  // this cell has taken the key meanwhile.
+  struct Way {
+    UniqueFd fd = UniqueFd();
+    bool is_here = false;
+  };
+  // `known_since`: what cells have said before does not count.
+  Way way_to(std::string_view session, std::chrono::steady_clock::time_point deadline,
+             std::chrono::steady_clock::time_point known_since, Hold* hold);
   bool create_elsewhere(const http::Request& request,
                         const std::shared_ptr<http::Exchange>& exchange);
   struct Count {
@@ -94,7 +133,11 @@ class Router final : public Elsewhere {
 
   const Parts parts_;
   const Options options_;
-  std::atomic<std::size_t> waiting_ = 0;  // requests for cells that do not answer
+  std::atomic<std::size_t> waiting_ = 0;
+  mutable Mutex mutex_;
+  Condition let_go_;
+  std::map<CellKey, std::size_t> holds_ GUARDED_BY(mutex_);
+  std::multiset<CellKey> leaving_ GUARDED_BY(mutex_);  // keys that are being given up
 };
 
 // The session that a path is about, "/sessions/ID...", or a tunnel's target, "ID:22"; or nothing.

@@ -15,6 +15,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <map>
 #include <string_view>
@@ -65,11 +66,13 @@ class Supervisor {
 
   int run() {
     while (!ending_ || !workers_.empty()) {
-      std::array<pollfd, 2> wanted{{{children_.get(), POLLIN, 0}, {channel_.get(), POLLIN, 0}}};
+      const short of_channel = untold_.empty() ? POLLIN : POLLIN | POLLOUT;
+      std::array<pollfd, 2> wanted{{{children_.get(), POLLIN, 0}, {channel_.get(), of_channel, 0}}};
       const nfds_t count = ending_ ? 1 : 2;  // one that has ended is always ready
       if (::poll(wanted.data(), count, timeout_ms()) < 0 && errno != EINTR) return failed_status;
       reap();
-      if (count == 2 && wanted[1].revents != 0) take_order();
+      tell_what_is_untold();
+      if (count == 2 && (wanted[1].revents & ~POLLOUT) != 0) take_order();
       watch_memory();
       if (ending_ && Clock::now() >= deadline_) end_all(SIGKILL);
     }
@@ -164,13 +167,19 @@ class Supervisor {
     for (const auto& [process, worker] : workers_) ::kill(process, signal);
   }
 
-  // To nobody where the server has gone.
-  void tell(const WorkerEnd& end) const {
+  void tell(const WorkerEnd& end) {
     std::string text(key_bytes + sizeof end.status + 1, '\0');
     std::memcpy(text.data(), &end.key, key_bytes);
     std::memcpy(text.data() + key_bytes, &end.status, sizeof end.status);
     text.back() = end.over_memory ? '\1' : '\0';
-    (void)send_message(channel_.get(), text);
+    untold_.push_back(std::move(text));
+    tell_what_is_untold();
+  }
+
+  // As much as the server has room for; to nobody where it has gone.
+  void tell_what_is_untold() {
+    while (!untold_.empty() && send_message(channel_.get(), untold_.front()) != EAGAIN)
+      untold_.pop_front();
   }
 
   UniqueFd channel_;
@@ -178,6 +187,7 @@ class Supervisor {
   const Spawner::Options options_;
   const Spawner::Body& body_;
   std::map<pid_t, Worker> workers_;
+  std::deque<std::string> untold_;  // ends
   bool ending_ = false;
   Clock::time_point deadline_;
   Clock::time_point next_look_;

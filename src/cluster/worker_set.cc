@@ -309,7 +309,8 @@ std::vector<std::pair<CellKey, UniqueFd>> WorkerSet::connect_all(const std::stri
     if (worker.stage != Stage::running || (owner && worker.owner != *owner)) continue;
     const auto used = worker.used;  // who asks how it is does not use it
     auto connected = connect_to(worker);
-    if (auto* fd = std::get_if<UniqueFd>(&connected)) all.emplace_back(key, std::move(*fd));
+    auto* const fd = std::get_if<UniqueFd>(&connected);
+    all.emplace_back(key, fd ? std::move(*fd) : UniqueFd());
     worker.used = used;
   }
   return all;

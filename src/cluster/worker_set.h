@@ -85,7 +85,7 @@ class WorkerSet {
     UniqueFd connection;
   };
   std::variant<NewWorker, NoWorker> connect_new(const std::string& owner);
-  // One to each worker that runs; of one owner, where one is named.
+  // One to each worker that runs, of one owner, where one is named; none where it takes none now.
   std::vector<std::pair<CellKey, UniqueFd>> connect_all(const std::string* owner = nullptr);
 
   // Whose sessions have that key.

@@ -4,9 +4,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
+#include <variant>
+#include <vector>
 
 #include "base/descriptor_channel.h"
+#include "base/host_error.h"
 #include "base/waiting_testing.h"
 
 namespace cloche::cluster {
@@ -20,6 +25,51 @@ int stay(const WorkerTask& task) {
                        std::string(idle_message) + asked->text.substr(question_message.size()));
   }
   for (;;) ::pause();
+}
+
+// More of them than fit into the channel while nobody reads it.
+TEST(Spawner, EveryEndIsTold) {
+  constexpr CellKey count = 600;
+  Spawner::Options options;
+  sigemptyset(&options.signals);
+  Spawner spawner(options, [](const WorkerTask&) { return 0; });
+  std::vector<UniqueFd> channels;
+  while (channels.size() < count) {
+    try {
+      channels.push_back(spawner.start(static_cast<CellKey>(channels.size() + 1), "a"));
+    } catch (const HostError&) {
+      std::this_thread::yield();  // it has as many orders as fit
+    }
+  }
+  for (const UniqueFd& channel : channels) EXPECT_FALSE(receive_message(channel.get()));
+  std::atomic<std::size_t> told = 0;
+  std::thread reader([&] {
+    while (spawner.wait()) ++told;
+  });
+  EXPECT_TRUE(testing::within_a_minute([&] { return told == count; })) << told;
+  spawner.stop();
+  reader.join();
+}
+
+TEST(WorkerSet, OneThatTakesNoConnectionIsOneOfAll) {
+  Spawner::Options options;
+  sigemptyset(&options.signals);
+  Spawner spawner(options, [](const WorkerTask&) -> int {
+    for (;;) ::pause();
+  });
+  WorkerSet workers(spawner, {.limit = 1});
+  std::vector<UniqueFd> given;
+  for (;;) {
+    auto connected = workers.connect("a");
+    auto* const fd = std::get_if<UniqueFd>(&connected);
+    if (!fd) break;
+    given.push_back(std::move(*fd));
+  }
+  ASSERT_FALSE(given.empty());
+  const auto all = workers.connect_all();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_FALSE(all[0].second);
+  spawner.kill(all[0].first);
 }
 
 TEST(WorkerSet, OneThatDoesNotEndLosesItsPlace) {

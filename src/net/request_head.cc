@@ -73,6 +73,7 @@ bool read_request_line(std::string_view line, RequestHead& head, bool& is_old) {
       !(is_old || version == "HTTP/1.1"))
     return false;
   head.is_origin_form = target.starts_with('/');
+  head.is_answered_with_itself = method == "TRACE";
   if (method == "CONNECT") head.ending = Ending::never;
   return true;
 }

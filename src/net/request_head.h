@@ -17,8 +17,9 @@ enum class Ending : std::uint8_t {
 };
 
 struct RequestHead {
-  std::string_view host;           // the name in the Host field; empty where there is none
-  bool is_origin_form = false;     // the target is a path: it names no host itself
+  std::string_view host;                 // the name in the Host field; empty where there is none
+  bool is_origin_form = false;           // the target is a path: it names no host itself
+  bool is_answered_with_itself = false;  // TRACE
   std::string_view authorization;  // the value of the field; empty where there is none, or two
   Ending ending = Ending::none;
   std::uint64_t length = 0;

@@ -231,8 +231,8 @@ void RequestRewriter::read_head(std::string_view text, std::string& out) {
   }
   // A value goes to the host that the connection was made to, so a request that names another one,
   // or may be read so, is not for it.
-  const bool is_for_host = head && head->is_origin_form && !host_.empty() &&
-                           canonical_name(std::string(head->host)) == host_;
+  const bool is_for_host = head && head->is_origin_form && !head->is_answered_with_itself &&
+                           !host_.empty() && canonical_name(std::string(head->host)) == host_;
   std::string written(text);
   // Basic credentials hold the placeholder in their encoding.
   constexpr std::string_view basic = "Basic ";

@@ -94,11 +94,12 @@ TEST_F(Rewriting, keeps_values_back_where_another_host_could_be_meant) {
         "GET / HTTP/1.1\r\nHost: api.example.com\r\n .evil.com\r\n" + secret + "\r\n",
         "GET / HTTP/1.1\r\n" + host + "X: a\nHost: evil.com\r\n" + secret + "\r\n",
         "GET / HTTP/1.1\r\n" + host + "Host : evil.com\r\n" + secret + "\r\n",
-        "CONNECT api.example.com:443 HTTP/1.1\r\n" + host + secret + "\r\n"}) {
+        "CONNECT api.example.com:443 HTTP/1.1\r\n" + host + secret + "\r\n",
+        "TRACE / HTTP/1.1\r\n" + host + secret + "\r\n"}) {
     EXPECT_EQ(rewriter("api.example.com").take(head), head);
   }
   for (const auto& [name, allowed] : used_) EXPECT_FALSE(allowed);
-  EXPECT_EQ(used_.size(), 8U);
+  EXPECT_EQ(used_.size(), 9U);
 }
 
 TEST_F(Rewriting, puts_no_value_in_after_a_body_whose_end_is_not_sure) {

@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
+#include "base/errno.h"
+#include "base/folder_names.h"
 #include "base/host_error.h"
+#include "session/folder_claim.h"
 #include "session/session_manager.h"
 
 namespace cloche::session {
@@ -57,6 +61,26 @@ Result<void, Error> SessionManager::take_key(CellKey key) {
   savers_.emplace(key, std::move(saver));
   given_up_.erase(key);
   return {};
+}
+
+void SessionManager::take_back_keys() {
+  if (options_.cell == 0 || options_.state_folder.empty()) return;
+  HostFiles& files = options_.state_files ? *options_.state_files : host_files();
+  const auto names = folder_names(options_.state_folder);
+  if (!names) {
+    return complain(fmt::format("which keys this cell had is not known: {}",
+                                errno_info(names.error()).message));
+  }
+  for (const std::string& name : *names) {
+    CellKey key = 0;
+    std::from_chars(name.data(), name.data() + name.size(), key);
+    const std::string folder = state_folder_of(options_, key);
+    if (key == 0 || name != std::to_string(key) || key == options_.cell ||
+        FolderClaim::last_cell_of(folder, files) != options_.cell)
+      continue;
+    if (const auto taken = take_key(key); !taken)
+      complain(fmt::format("key {} is not taken back: {}", key, taken.error().sentence()));
+  }
 }
 
 // Whoever looks for one of them from here on is told that they are elsewhere.

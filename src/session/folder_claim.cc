@@ -19,6 +19,7 @@ namespace {
 constexpr std::chrono::milliseconds patience{2000};
 constexpr std::size_t name_max_bytes = 512;  // of one sector: it is written whole or not
 constexpr std::string_view word = "generation ";
+constexpr std::string_view cell_word = " for cell ";
 
 std::string host_name() {
   std::string name(256, '\0');
@@ -34,6 +35,17 @@ std::uint64_t generation_of(std::string_view name) {
   return number;
 }
 
+std::string lock_of(const std::filesystem::path& folder) { return (folder / "lock").string(); }
+
+Result<std::string> read_name(const std::string& path, HostFiles& files) {
+  CLOCHE_ASSIGN(const UniqueFd file, files.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0));
+  std::string name(name_max_bytes, '\0');
+  CLOCHE_ASSIGN(const std::size_t count,
+                files.read_at(file.get(), 0, std::as_writable_bytes(std::span(name))));
+  name.resize(count);
+  return name;
+}
+
 // False: another one has it. Without locks there is the name.
 bool take_lock(int fd) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
@@ -43,8 +55,19 @@ bool take_lock(int fd) {
 
 }  // namespace
 
-FolderClaim::FolderClaim(const std::filesystem::path& folder, HostFiles& files)
-    : path_((folder / "lock").string()), files_(files) {
+CellKey FolderClaim::last_cell_of(const std::filesystem::path& folder, HostFiles& files) {
+  const Result<std::string> name = read_name(lock_of(folder), files);
+  const std::size_t at = name ? name->rfind(cell_word) : std::string::npos;
+  CellKey cell = 0;
+  if (at == std::string::npos || !name->ends_with('\n')) return 0;
+  const char* const begin = name->data() + at + cell_word.size();
+  const char* const end = name->data() + name->size() - 1;
+  const auto read = std::from_chars(begin, end, cell);
+  return read.ec == std::errc() && read.ptr == end ? cell : 0;
+}
+
+FolderClaim::FolderClaim(const std::filesystem::path& folder, HostFiles& files, CellKey cell)
+    : path_(lock_of(folder)), files_(files) {
   const auto fail = [&](Errno error) {
     throw HostError(
         fmt::format("cannot keep sessions in {}: {}", folder.string(), errno_info(error).message));
@@ -52,16 +75,16 @@ FolderClaim::FolderClaim(const std::filesystem::path& folder, HostFiles& files)
   Result<UniqueFd> opened = files_.open(path_, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (!opened) fail(opened.error());
   lock_ = *std::move(opened);
-  const Result<std::string> before = read_name();
+  const Result<std::string> before = read_name(path_, files_);
   if (!take_lock(lock_.get())) {
     throw HostError(
         fmt::format("another server keeps its sessions in {}: {}", folder.string(),
                     before ? before->substr(0, before->find('\n')) : "its name cannot be read"));
   }
-  const Result<std::string> last = read_name();
-  name_ = fmt::format("{}{} of {} process {} on {}\n", word,
+  const Result<std::string> last = read_name(path_, files_);
+  name_ = fmt::format("{}{} of {} process {} on {}{}\n", word,
                       generation_of(last ? *last : std::string()) + 1, random_hex(16), ::getpid(),
-                      host_name());
+                      host_name(), cell == 0 ? "" : fmt::format("{}{}", cell_word, cell));
   if (::ftruncate(lock_.get(), 0) != 0) fail(errno_from_host(errno));
   for (std::size_t at = 0; at < name_.size();) {
     const Result<std::size_t> written =
@@ -74,18 +97,9 @@ FolderClaim::FolderClaim(const std::filesystem::path& folder, HostFiles& files)
     fail(synced.error());
 }
 
-Result<std::string> FolderClaim::read_name() const {
-  CLOCHE_ASSIGN(const UniqueFd file, files_.open(path_, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0));
-  std::string name(name_max_bytes, '\0');
-  CLOCHE_ASSIGN(const std::size_t count,
-                files_.read_at(file.get(), 0, std::as_writable_bytes(std::span(name))));
-  name.resize(count);
-  return name;
-}
-
 Result<void> FolderClaim::check() {
   if (lost_) return Errno::stale;
-  CLOCHE_ASSIGN(const std::string name, read_name());
+  CLOCHE_ASSIGN(const std::string name, read_name(path_, files_));
   if (name == name_) return {};
   lost_ = true;
   return Errno::stale;

@@ -28,7 +28,7 @@ Result<void> SessionManager::forget(Session& session, StateStore::Removal what) 
 
 SessionManager::SaverPtr SessionManager::make_saver(CellKey key) const {
   return std::make_shared<SessionSaver>(SaverOptions{
-      state_folder_of(options_, key), options_.save_policy, options_.save_interval,
+      state_folder_of(options_, key), options_.cell, options_.save_policy, options_.save_interval,
       options_.state_files, &clock_, options_.trouble, options_.saved, options_.live_python});
 }
 

@@ -213,6 +213,30 @@ TEST_F(SavedSessions, WhatEndsAsItsKeyIsGivenUpIsSaved) {
   EXPECT_EQ(get(manager->find(session->facts().id, "me")), "ended");
 }
 
+TEST_F(SavedSessions, ACellThatStartsAnewTakesBackTheKeysThatItHad) {
+  auto manager = start({.cell = 2});
+  const std::string id = create(*manager)->facts().id;
+  manager.reset();
+  manager = start({.cell = 1});
+  manager->take_back_keys();
+  EXPECT_EQ(manager->keys(), std::vector<CellKey>{1}) << "it had no other";
+  ASSERT_TRUE(manager->take_key(2));
+  crash(std::move(manager));
+  manager = start({.cell = 1});
+  manager->take_back_keys();
+  EXPECT_EQ(manager->keys(), (std::vector<CellKey>{1, 2}));
+  EXPECT_TRUE(manager->find(id, "me"));
+  ASSERT_TRUE(manager->give_up_key(2, std::chrono::milliseconds(0)));
+  {
+    const auto other = start({.cell = 3});
+    ASSERT_TRUE(other->take_key(2));
+  }
+  manager.reset();
+  manager = start({.cell = 1});
+  manager->take_back_keys();
+  EXPECT_EQ(manager->keys(), std::vector<CellKey>{1}) << "somebody else has taken it since";
+}
+
 TEST_F(SavedSessions, AServerWhoseFolderIsTakenLetsGoOfItsSessions) {
   auto manager = start({.cell = 1});
   const SessionPtr session = create(*manager);

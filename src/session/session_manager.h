@@ -184,6 +184,9 @@ class SessionManager {
   // has the key must have given it up. Done where it is there already. The error's sentence says
   // why not.
   Result<void, Error> take_key(CellKey key) EXCLUDES(keys_mutex_);
+  // Those that this cell had beside its own when it ended, and that nobody has taken since; what
+  // cannot be taken is complained of. For its start.
+  void take_back_keys() EXCLUDES(keys_mutex_);
   // Its sessions are saved, and end here: what runs in them has `patience` before that. With its
   // own key a server makes no session any more. After an error all is as it was, but for what was
   // ended.

@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds time_to_rest{10'000};
 SessionSaver::SessionSaver(SaverOptions options)
     : options_(std::move(options)),
       clock_(options_.clock ? *options_.clock : host_clock()),
-      store_(options_.folder, options_.files ? *options_.files : host_files()),
+      store_(options_.folder, options_.files ? *options_.files : host_files(), options_.cell),
       worker_([this] { work(); }) {}
 
 SessionSaver::~SessionSaver() {

@@ -42,6 +42,7 @@ enum class LiveEvent : std::uint8_t {
 
 struct SaverOptions {
   std::string folder;
+  CellKey cell = 0;  // that has the folder; 0: none
   SavePolicy policy = SavePolicy::always;
   std::chrono::seconds interval{0};  // of SavePolicy::interval
   HostFiles* files = nullptr;        // null: the host's own

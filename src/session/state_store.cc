@@ -80,8 +80,8 @@ void SavedChain::begin_anew(std::uint64_t of) {
   origin = of;
 }
 
-StateStore::StateStore(std::filesystem::path folder, HostFiles& files)
-    : folder_(prepared(std::move(folder))), files_(files), claim_(folder_, files) {}
+StateStore::StateStore(std::filesystem::path folder, HostFiles& files, CellKey cell)
+    : folder_(prepared(std::move(folder))), files_(files), claim_(folder_, files, cell) {}
 
 std::string StateStore::path_of(const std::string& id, std::size_t level) const {
   const std::string path = (folder_ / id).string();

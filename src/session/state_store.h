@@ -63,7 +63,8 @@ struct SavedChain {
 class StateStore {
  public:
   // Makes the folder, for this user alone. `files` outlives it. Throws HostError with one sentence.
-  StateStore(std::filesystem::path folder, HostFiles& files);
+  // `cell`: whose it is from now on; 0: no cell's.
+  StateStore(std::filesystem::path folder, HostFiles& files, CellKey cell = 0);
 
   struct Found {
     Facts facts;

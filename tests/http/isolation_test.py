@@ -246,7 +246,7 @@ class Ends(unittest.TestCase):
         server = Isolated()
         pids = self.all_of(server)
         os.kill(server.spawner(), signal.SIGKILL)
-        self.assertEqual(server.process.wait(), 0)
+        self.assertEqual(server.process.wait(), 1, "a supervisor starts it anew")
         until(lambda: not any(is_there(pid) for pid in pids), "all have ended")
 
 

@@ -10,7 +10,7 @@ import time
 import unittest
 from pathlib import Path
 
-from server import Server, until
+from server import Server, free_port, until
 
 TOKENS = ["test-token-one", "test-token-two"]
 SECRET = "a-secret-of-the-cells"
@@ -298,6 +298,21 @@ class Away(unittest.TestCase):
             cells.start(2)  # on another port
             thread.join()
             self.assertEqual([(status, result["stdout"]) for status, result in answers], [(200, "kept\n")])
+
+    def test_one_that_has_not_been_there_yet_is_waited_for(self):
+        with Cells(keys=(1,)) as cells:
+            path = "/sessions/01234567-89ab-4cde-8f01-234567890002"
+            ask = lambda: cells[1].ask("GET", path, token=TOKENS[0])[0]
+            self.assertEqual(ask(), 421, "there is no such cell")
+            cells.peers.write_text(cells.peers.read_text() + f"127.0.0.1:{free_port()}\n")
+            until(lambda: ask() == 503, "somebody may be about to have that key")
+            self.assertEqual(cells[1].ask("GET", "/sessions", token=TOKENS[0])[1]["X-Cloche-Missing-Cells"], "?")
+            answers = []
+            thread = threading.Thread(target=lambda: answers.append(ask()))
+            thread.start()
+            cells.start(2)
+            thread.join()
+            self.assertEqual(answers, [404])
 
     def test_one_that_does_not_come_back_is_told_from_a_session_that_is_gone(self):
         with Cells(keys=(1, 2)) as cells:

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/constant_time.h"
@@ -129,8 +130,8 @@ void E2bDoor::answer(const ExchangePtr& exchange, std::function<http::Response()
     http::Response response;
     try {
       response = work();
-    } catch (const Error& why) {
-      response = rest_error(500, std::string(why.sentence()));
+    } catch (const std::exception& why) {
+      response = rest_error(500, why.what());
     }
     work = nullptr;  // its use of the sandbox ends before the client is told
     exchange->send(std::move(response));
@@ -196,16 +197,24 @@ void E2bDoor::handle_port(const Target& target, http::Request request,
   BoxPtr box = std::get<BoxPtr>(std::move(found));
   parts_.workers.do_here(
       [this, target, box = std::move(box), request = std::move(request), exchange]() mutable {
-        if (box->session->status() == session::Status::paused)
-          (void)parts_.boxes.resume(box, std::max(box->wish.timeout, woken_for_at_least));
-        session::Session::Use use = session::Session::use(box->session);
-        if (!use) return exchange->send(not_found(box->id));
-        if (target.port == agent_port)
-          return ask_agent(box, std::move(use), std::move(request), exchange);
-        if (target.port == code_port)
-          return box->interpreter.handle(std::move(use), request, exchange);
-        relay(*box, target.port, std::move(use), request, *exchange);
+        try {
+          ask_box(target, box, std::move(request), exchange);
+        } catch (const std::exception&) {
+          // Nobody has the exchange any more then: it has answered.
+        }
       });
+}
+
+void E2bDoor::ask_box(const Target& target, const BoxPtr& box, http::Request request,
+                      const ExchangePtr& exchange) {
+  if (box->session->status() == session::Status::paused)
+    (void)parts_.boxes.resume(box, std::max(box->wish.timeout, woken_for_at_least));
+  session::Session::Use use = session::Session::use(box->session);
+  if (!use) return exchange->send(not_found(box->id));
+  if (target.port == agent_port)
+    return ask_agent(box, std::move(use), std::move(request), exchange);
+  if (target.port == code_port) return box->interpreter.handle(std::move(use), request, exchange);
+  relay(*box, target.port, std::move(use), request, *exchange);
 }
 
 void E2bDoor::relay(const Box& box, std::uint16_t port, session::Session::Use use,

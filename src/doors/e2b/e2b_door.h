@@ -70,6 +70,8 @@ class E2bDoor {
   std::optional<http::Response> access_fault(const Target& target, const Box& box,
                                              const http::Request& request) const;
   void handle_port(const Target& target, http::Request request, const ExchangePtr& exchange);
+  void ask_box(const Target& target, const BoxPtr& box, http::Request request,
+               const ExchangePtr& exchange);
   // To a server inside.
   void relay(const Box& box, std::uint16_t port, session::Session::Use use,
              const http::Request& request, http::Exchange& exchange);

@@ -10,8 +10,8 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <climits>
+#include <exception>
 #include <future>
-#include <new>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -297,7 +297,7 @@ Response refusal_for_now(Application& application) {
 
 void handle_by(Application& application, Request request, std::shared_ptr<Exchange> exchange) try {
   application.handle(std::move(request), std::move(exchange));
-} catch (const std::bad_alloc&) {
+} catch (const std::exception&) {
   // Nobody has the exchange any more: it has answered.
 }
 

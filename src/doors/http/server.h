@@ -91,8 +91,8 @@ class Application {
 // The answer to a body for which there is no memory now: 503, to be asked again.
 Response refusal_for_now(Application& application);
 
-// Has the application handle the request. Where there is no memory for that the answer is 500, and
-// the server goes on.
+// Has the application handle the request. Where that throws, as for want of memory, the answer is
+// 500, and the server goes on.
 void handle_by(Application& application, Request request, std::shared_ptr<Exchange> exchange);
 
 struct ServerOptions {

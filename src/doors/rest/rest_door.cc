@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <exception>
+
 #include "base/json_members.h"
 #include "doors/http/date.h"
 #include "doors/rest/openapi.h"
@@ -71,8 +73,8 @@ void RestDoor::answer(const ExchangePtr& exchange, std::function<http::Response(
     http::Response response;
     try {
       response = work();
-    } catch (const Error& why) {
-      response = error(500, "INTERNAL_ERROR", why.sentence());
+    } catch (const std::exception& why) {
+      response = error(500, "INTERNAL_ERROR", why.what());
     }
     work = nullptr;  // its use of the sandbox ends before the client is told
     exchange->send(std::move(response));

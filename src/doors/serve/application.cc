@@ -230,14 +230,15 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
   // Asked again, another cell might be chosen for a new session: so the one that was asked remembers
   // what another one has made.
   const bool creates = request.method == "POST" && (place == "/sessions" || place == "/sessions/");
-  if (parts_.router && !creates && pass_on(request, place, to_rest, counted)) return;
+  cluster::Router::Hold hold;  // until the session is in use, or has answered
+  if (parts_.router && !creates && pass_on(request, place, to_rest, counted, hold)) return;
   // Whoever sent this was let in: its token tells one from another.
   std::shared_ptr<http::Exchange> answered = std::move(counted);
   if (request.method == "POST") {
     answered = remembered(request, to_rest, std::move(answered));
     if (!answered) return;
   }
-  if (parts_.router && creates && pass_on(request, place, to_rest, answered)) return;
+  if (parts_.router && creates && pass_on(request, place, to_rest, answered, hold)) return;
   if (to_rest) {
     request.path = std::move(path);
     return parts_.rest.handle(std::move(request), std::move(answered));
@@ -267,15 +268,17 @@ bool Application::is_for_worker(const http::Request& request) const {
 }
 
 bool Application::pass_on(const http::Request& request, const std::string& path, bool to_rest,
-                          const std::shared_ptr<http::Exchange>& exchange) {
-  return parts_.router->pass_on(request, path, exchange, [this, to_rest](session::CellKey cell) {
+                          const std::shared_ptr<http::Exchange>& exchange,
+                          cluster::Router::Hold& hold) {
+  const cluster::Router::Away away = [this, to_rest](session::CellKey cell) {
     http::Response response =
         refuse(to_rest, 503,
                fmt::format("cell {}, which has this session, does not answer: try again", cell));
     response.fields.emplace_back("Retry-After", "2");
     response.fields.emplace_back("X-Cloche-Cell", std::to_string(cell));
     return response;
-  });
+  };
+  return parts_.router->pass_on(request, path, exchange, away, hold);
 }
 
 bool Application::offers_http2(std::string_view server_name) const {

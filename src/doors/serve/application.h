@@ -88,7 +88,7 @@ class Application final : public http::Application {
   std::shared_ptr<http::Exchange> remembered(const http::Request& request, bool is_rest,
                                              std::shared_ptr<http::Exchange> exchange);
   bool pass_on(const http::Request& request, const std::string& path, bool to_rest,
-               const std::shared_ptr<http::Exchange>& exchange);
+               const std::shared_ptr<http::Exchange>& exchange, cluster::Router::Hold& hold);
   http::Response refuse(bool is_rest, int status, std::string_view reason);
 
   Parts parts_;

@@ -42,7 +42,8 @@ std::optional<http::Response> ask_one(UniqueFd connection, std::string_view text
 std::string name_of(const std::string& owner) { return owner.empty() ? "everybody" : owner; }
 
 cluster::WorkerSet::Options set_options(const Options& options, http::Log& log,
-                                        http::Metrics& metrics, cluster::MetricsSum& sum) {
+                                        http::Metrics& metrics, cluster::MetricsSum& sum,
+                                        std::atomic<bool>& is_lost) {
   cluster::WorkerSet::Options set;
   set.limit = options.isolation.worker_limit;
   set.limit_per_owner = options.sessions.session_limit_per_owner;
@@ -54,7 +55,7 @@ cluster::WorkerSet::Options set_options(const Options& options, http::Log& log,
               {{"worker", std::to_string(key)}, {"owner", name_of(owner)}});
   };
   set.ended = [&log, &metrics, &sum](const cluster::WorkerEnd& end, const std::string& owner) {
-    sum.worker_ended(end.key);
+    sum.worker_ended(end.key, owner);
     metrics.count("cloche_workers_ended_total",
                   end.is_crash() ? R"(how="crashed")" : R"(how="idle")");
     log.event(
@@ -66,7 +67,8 @@ cluster::WorkerSet::Options set_options(const Options& options, http::Log& log,
     const auto answer = ask_one(std::move(connection), get_text("/metrics"), ask_patience);
     if (answer && answer->status == 200) sum.worker_said(key, answer->body);
   };
-  set.lost = [&log] {
+  set.lost = [&log, &is_lost] {
+    is_lost = true;
     log.event(http::LogLevel::error, "spawner_lost",
               {{"message", "the process that starts workers has ended, and so does the server"}});
     ::kill(::getpid(), SIGTERM);
@@ -112,7 +114,8 @@ Options worker_options(Options options, const cluster::WorkerTask& task) {
 
 Workers::Workers(cluster::Spawner& spawner, const Options& options, http::Log& log,
                  http::Metrics& metrics)
-    : by_(options.isolation.by), workers_(spawner, set_options(options, log, metrics, metrics_)) {
+    : by_(options.isolation.by),
+      workers_(spawner, set_options(options, log, metrics, metrics_, is_lost_)) {
   metrics.describe("cloche_workers_started_total", "Worker processes that were started.");
   metrics.describe("cloche_workers_ended_total", "Worker processes that have ended, and how.");
   metrics.gauge("cloche_workers", "Worker processes there are.",

@@ -9,6 +9,7 @@
 // makes.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -81,6 +82,8 @@ class Workers final : public cluster::Elsewhere {
   http::Response list(const std::string& owner, const http::Request& request,
                       cluster::SessionPage own, std::size_t limit, std::size_t offset) override;
 
+  // Whether the spawner has gone by itself, and so the server ends: that is no good end.
+  bool is_lost() const { return is_lost_; }
   void begin_to_end() { workers_.begin_to_end(); }
   void stop() { workers_.stop(); }
 
@@ -94,6 +97,7 @@ class Workers final : public cluster::Elsewhere {
 
   const Isolation::By by_;
   cluster::MetricsSum metrics_;
+  std::atomic<bool> is_lost_ = false;
   cluster::WorkerSet workers_;
 };
 

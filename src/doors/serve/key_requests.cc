@@ -48,7 +48,7 @@ http::Response key_answer(const Result<void, Error>& done, std::string_view sent
 
 bool is_key_path(std::string_view path) { return path.starts_with(keys_folder); }
 
-http::Response answer_key_request(const http::Request& request, session::SessionManager& sessions,
+http::Response answer_key_request(const http::Request& request, cluster::Router& router,
                                   session::CellKey own, KeyRule rule) {
   const auto number = decimal_of(std::string_view(request.path).substr(keys_folder.size()));
   if (!number || *number == 0 || *number > 65535) return key_answer(400, "a key is 1 to 65535");
@@ -56,7 +56,7 @@ http::Response answer_key_request(const http::Request& request, session::Session
   if (request.method == "PUT") {
     if (rule == KeyRule::only_own && key != own)
       return key_answer(403, "this cell takes no keys of others: start it with --take-keys");
-    return key_answer(sessions.take_key(key), fmt::format("key {} is here", key));
+    return key_answer(router.take_key(key), fmt::format("key {} is here", key));
   }
   if (request.method != "DELETE") return key_answer(405, "a key is PUT here, or DELETEd");
   std::chrono::seconds patience = usual_patience;
@@ -67,7 +67,7 @@ http::Response answer_key_request(const http::Request& request, session::Session
     patience = std::chrono::seconds(
         std::min<std::uint64_t>(*seconds, static_cast<std::uint64_t>(patience_max.count())));
   }
-  return key_answer(sessions.give_up_key(key, patience), fmt::format("key {} is given up", key));
+  return key_answer(router.give_up_key(key, patience), fmt::format("key {} is given up", key));
 }
 
 }  // namespace cloche::serve

@@ -8,8 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/router.h"
 #include "doors/http/message.h"
-#include "session/session_manager.h"
+#include "session/cell_key.h"
 
 namespace cloche::serve {
 
@@ -17,7 +18,7 @@ enum class KeyRule : std::uint8_t { only_own, any };  // which keys a cell takes
 
 bool is_key_path(std::string_view path);
 // Waits for what runs in the sessions of a key that is given up, `?patience=SECONDS` (3) of them.
-http::Response answer_key_request(const http::Request& request, session::SessionManager& sessions,
+http::Response answer_key_request(const http::Request& request, cluster::Router& router,
                                   session::CellKey own, KeyRule rule);
 
 // `cloche cells WORDS...`. The exit status.

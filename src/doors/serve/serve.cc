@@ -70,6 +70,9 @@ class Signals {
   sigset_t before_{};
 };
 
+// Of a server that ends because its spawner has: a supervisor starts it anew.
+constexpr int lost_status = 1;
+
 // Throws HostError where the host lets the process have too few to work with.
 void check_descriptors() {
   constexpr rlim_t fewest = 256;
@@ -208,6 +211,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
       given ? given : std::make_shared<http::TokenStore>(options.tokens, options.tokens_file);
   http::TokenStore& tokens = *token_store;
   session::SessionManager sessions(engine, options.sessions);
+  if (options.takes_keys) sessions.take_back_keys();
   ssh::SshDoor ssh({sessions, log, metrics, tokens,
                     [&audit](const ssh::Login& login) {
                       if (audit) record_login(login, *audit);
@@ -262,6 +266,8 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
     router_of_owners = &*router;
     ssh_elsewhere.emplace(*router);
     metrics.describe("cloche_forwarded_total", "What was passed on to other cells.");
+    metrics.gauge("cloche_forwarding", "Requests that look for another cell, or wait for it.",
+                  [&router] { return static_cast<double>(router->waiting()); });
     metrics.describe("cloche_owners_not_counted_total",
                      "New sessions for which a cell did not say how many their owner has.");
   }
@@ -277,7 +283,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   };
   const auto answer_key = [&](const http::Request& request) {
     http::Response answer =
-        answer_key_request(request, sessions, options.sessions.cell,
+        answer_key_request(request, *router, options.sessions.cell,
                            options.takes_keys ? KeyRule::any : KeyRule::only_own);
     log.event(http::LogLevel::info, "key_asked",
               {{"request", fmt::format("{} {}", request.method, request.path)},
@@ -439,10 +445,11 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   server.drain(std::chrono::seconds(2));
   if (spans) spans->stop();
   log.event(http::LogLevel::info, "ended", {});
+  const int status = isolated && isolated->is_lost() ? lost_status : 0;
   // A compilation cannot be stopped, and nobody waits for it any more.
   if (prepared.valid() && prepared.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
-    ::_exit(0);
-  return 0;
+    ::_exit(status);
+  return status;
 }
 
 int serve(Options options) {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <exception>
 
 #include "base/error.h"
 #include "base/json_string.h"
@@ -171,7 +172,12 @@ void StepDoor::step(const std::string& id, const http::Request& request,
       http::LogLevel::info, "step_received",
       {{"session_id", id}, {"type", std::string(language_name(run->request.language))}});
   parts_.workers.do_here([this, run, exchange] {
-    http::Response response = this->run(*run);
+    http::Response response;
+    try {
+      response = this->run(*run);
+    } catch (const std::exception& why) {
+      response = detail(500, why.what());
+    }
     run->sandbox = {};  // after a DELETE the sandbox is gone before its last step answers
     exchange->send(std::move(response));
   });

@@ -22,7 +22,8 @@ namespace cloche::telemetry {
 namespace {
 
 constexpr std::size_t value_max_bytes = 300;
-constexpr std::uint64_t strangers_max = 100;  // in a second
+constexpr std::uint64_t burst_max = 100;  // lines in a second
+constexpr std::size_t bursts_kept = 4096;
 constexpr std::string_view syslog_word = "syslog";
 constexpr const char* usual_socket = "/dev/log";
 constexpr int syslog_priority = 10 * 8 + 6;  // authpriv, info
@@ -110,19 +111,23 @@ void AuditLog::add(const AuditEntry& entry) {
   write(line(entry, http::iso_timestamp(std::chrono::system_clock::now()), 0));
 }
 
-void AuditLog::add_stranger(const AuditEntry& entry) {
+void AuditLog::add_bounded(const AuditEntry& entry, const std::string& of) {
   const MutexLock lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
   if (now - second_ >= std::chrono::seconds(1)) {
     second_ = now;
-    strangers_ = 0;
+    // Those that have ended say nothing any more.
+    const bool is_full = bursts_.size() > bursts_kept;
+    std::erase_if(bursts_, [&](const auto& each) { return is_full || each.second.left_out == 0; });
+    for (auto& [name, burst] : bursts_) burst.lines = 0;
   }
-  if (++strangers_ > strangers_max) {
-    ++left_out_;
+  Burst& burst = bursts_[of];
+  if (++burst.lines > burst_max) {
+    ++burst.left_out;
     return metrics_.count("cloche_audit_entries_total", R"(result="left_out")");
   }
   write(line(entry, http::iso_timestamp(std::chrono::system_clock::now()),
-             std::exchange(left_out_, 0)));
+             std::exchange(burst.left_out, 0)));
 }
 
 void AuditLog::write(const std::string& line) {

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,7 +50,10 @@ class AuditLog {
   void add(const AuditEntry& entry);
   // The same for what somebody did whom nobody let in: of more than a hundred in a second the
   // number alone is written. So who has no token does not fill the disk as fast as he can ask.
-  void add_stranger(const AuditEntry& entry);
+  void add_stranger(const AuditEntry& entry) { add_bounded(entry, {}); }
+  // The same for what a program in that session was refused, as often as it asks; each has its own
+  // hundred.
+  void add_refusal(const AuditEntry& entry) { add_bounded(entry, entry.session); }
 
   // Opens the file anew, by its name: for after it has been renamed. Where that fails the one that
   // is open stays, and the sentence says why.
@@ -62,6 +66,12 @@ class AuditLog {
                           std::uint64_t left_out);
 
  private:
+  // Lines of a stranger, or of a session.
+  struct Burst {
+    std::uint64_t lines = 0;     // in this second
+    std::uint64_t left_out = 0;  // since the last one that was written
+  };
+  void add_bounded(const AuditEntry& entry, const std::string& of);
   Result<UniqueFd> open_file();
   Result<UniqueFd> open_socket() const;
   void write(const std::string& line) REQUIRES(mutex_);
@@ -78,8 +88,7 @@ class AuditLog {
   std::uint64_t missing_ GUARDED_BY(mutex_) = 0;
   Errno problem_ GUARDED_BY(mutex_) = Errno::io;  // where some are missing
   std::chrono::steady_clock::time_point second_ GUARDED_BY(mutex_);
-  std::uint64_t strangers_ GUARDED_BY(mutex_) = 0;  // in that second
-  std::uint64_t left_out_ GUARDED_BY(mutex_) = 0;   // of them, since the last one that was written
+  std::map<std::string, Burst> bursts_ GUARDED_BY(mutex_);  // by session; empty: strangers
 };
 
 }  // namespace cloche::telemetry

@@ -160,6 +160,17 @@ TEST_F(AuditLogTest, StrangersDoNotFillTheDisk) {
   EXPECT_EQ(metrics_.sum("cloche_audit_entries_total"), 1000);
 }
 
+TEST_F(AuditLogTest, WhatASessionIsRefusedIsBoundedForItself) {
+  AuditEntry refused = entry("192.0.2.1:80");
+  refused.session = "one";
+  for (int i = 0; i < 1000; ++i) log_.add_refusal(refused);
+  EXPECT_LT(lines_of(file_).size(), 1000U);
+  EXPECT_EQ(metrics_.sum("cloche_audit_entries_total"), 1000);
+  refused.session = "other";
+  log_.add_refusal(refused);
+  EXPECT_NE(lines_of(file_).back().find("other"), std::string::npos);
+}
+
 TEST_F(AuditLogTest, WhatIsNoFileIsRefused) {
   const std::string fifo = folder_.path() / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);

@@ -28,7 +28,7 @@ void record_line(const session::LoggedEvent& event, AuditLog& audit) {
   if (of_run && event.kind.ends_with(ended) && has_failed(event)) entry.outcome = "failed";
   entry.code = event.exit_code;
   entry.run = event.run;
-  audit.add(entry);
+  event.kind == "network.refused" ? audit.add_refusal(entry) : audit.add(entry);
 }
 
 void record_span(const session::LoggedEvent& event, SpanExporter& spans) {

@@ -155,6 +155,24 @@ func TestEveryVolumeThatIsMountedIsThere(t *testing.T) {
 	}
 }
 
+func TestAllCellsMayShareAClaim(t *testing.T) {
+	set, cell := cellOf(t, mustRender(t, "storage: {claim: shared}\nextraArgs: [--take-keys]\n"))
+	if len(set.Spec.VolumeClaimTemplates) != 0 {
+		t.Error("each has one of its own all the same")
+	}
+	shared := false
+	for _, volume := range set.Spec.Template.Spec.Volumes {
+		shared = shared || volume.Name == "state" && volume.PersistentVolumeClaim.ClaimName == "shared"
+	}
+	mounted := false
+	for _, mount := range cell.VolumeMounts {
+		mounted = mounted || mount.Name == "state" && mount.MountPath == "/var/lib/cloche"
+	}
+	if !shared || !mounted {
+		t.Errorf("the claim is not where states are kept: %v %v", set.Spec.Template.Spec.Volumes, cell.VolumeMounts)
+	}
+}
+
 // The options are ones that `cloche serve` takes.
 func TestTheServerTakesTheOptions(t *testing.T) {
 	program := os.Getenv("CLOCHE_PROGRAM")

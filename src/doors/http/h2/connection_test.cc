@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <stdexcept>
 
 #include "base/write_fully.h"
 #include "doors/http/h2/client_testing.h"
@@ -430,6 +431,22 @@ TEST_F(H2ConnectionTest, TwoNamesOfTheServerAreNone) {
   EXPECT_EQ(client.answer(two).status, 400);
   EXPECT_EQ(client.answer(same).status, 200);
   EXPECT_EQ(client.answer(one).status, 200);
+}
+
+// Whatever its application does not expect.
+TEST_F(H2ConnectionTest, OneThatFailsIsAnsweredAndTheNextOneToo) {
+  ServedInMemory served(host);
+  ClientInMemory client(served);
+  host.on_handle = [](const Request& request, const ExchangePtr& exchange) {
+    if (request.path == "/fails") throw std::runtime_error("nobody has expected that");
+    exchange->send(text_response(200, "well"));
+  };
+  const auto one = client.get("/fails");
+  client.exchange();
+  EXPECT_EQ(client.answer(one).status, 500);
+  const auto other = client.get("/other");
+  client.exchange();
+  EXPECT_EQ(client.answer(other).status, 200);
 }
 
 TEST_F(H2ConnectionTest, ATargetIsAPathWhateverTheScheme) {
