@@ -196,10 +196,8 @@ RunResult ended_before_begin(SandboxState& state, const RunOptions& options, Err
   if (error == Errno::timedout) {
     set_timed_out(result, limit);
   } else if (error == Errno::intr && cancelled == Cancelled::yes) {
-    result.status = RunStatus::killed;
-    result.exit_code = status_killed;
+    result = cancelled_before_it_began("the command");
     result.signal = kernel::sigkill;
-    result.reason = "the command was cancelled before it began";
   } else {
     result = not_started(state, options, error);
   }

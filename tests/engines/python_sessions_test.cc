@@ -58,6 +58,72 @@ TEST_P(PythonSessions, WaitIdlyForOneThatHasClosedItsPort) {
   EXPECT_LT(computed() - before, (std::chrono::steady_clock::now() - begin) / 8);
 }
 
+// A descriptor that is closed here for the last time, and waits for bytes that nobody reads.
+TEST_P(PythonSessions, DoNotWaitForWhatTheyAreGiven) {
+  if (!is_linux()) GTEST_SKIP() << "the wasm engine's has no such file";
+  PythonSession session = new_session();
+  const ExecuteResult given = session.execute(R"(
+import array, os, signal, socket, struct, time
+listener = socket.create_server(("127.0.0.1", 0))
+ours = socket.create_connection(listener.getsockname())
+theirs, _ = listener.accept()
+child = os.fork()
+if child == 0:
+    ours.close()
+    time.sleep(30)
+    os._exit(0)
+theirs.close()
+ours.setblocking(False)
+try:
+    while True: ours.send(bytes(65536))
+except BlockingIOError: pass
+ours.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 30000))
+port = socket.socket(fileno=os.dup(7))
+beside = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [ours.fileno()]))]
+try:
+    port.sendmsg([b"\1\0\0\0\0x"], beside)
+    ours.close()
+except PermissionError: pass
+time.sleep(0.3)
+)");
+  EXPECT_EQ(given.status, ExecuteStatus::ok) << given.stderr_data;
+  EXPECT_EQ(value_of(session, "os.waitpid(child, os.WNOHANG)"), "(0, 0)");
+  (void)session.execute("os.kill(child, signal.SIGKILL)");
+}
+
+TEST_P(PythonSessions, EndAtTheirTimeLimitWhileNobodyTakesTheirOutput) {
+  if (!is_linux()) GTEST_SKIP() << "a box has processes that can be seen to end";
+  const auto sandbox = make_sandbox();
+  PythonSession session(*sandbox);
+  EXPECT_EQ(value_of(session, "1"), "1");
+  bool has_ended = false;
+  ExecuteOptions options;
+  options.limits.timeout = milliseconds(300);
+  options.output = [&](Stream, std::string_view) {
+    for (int i = 0; i < 6000 && !has_ended; ++i) {
+      has_ended = sandbox->processes().empty();
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+  };
+  const ExecuteResult result = session.execute("print('x', flush=True)\nwhile True: pass", options);
+  EXPECT_TRUE(has_ended);
+  EXPECT_EQ(result.status, ExecuteStatus::limit);
+  EXPECT_EQ(result.limit, Limit::time);
+}
+
+TEST_P(PythonSessions, KeepTheirNamesWhereTheirOutputIsTakenLate) {
+  if (!is_linux()) GTEST_SKIP() << "the other engine's code goes on once its output was taken";
+  PythonSession session = new_session();
+  EXPECT_EQ(value_of(session, "1"), "1");
+  ExecuteOptions options;
+  options.limits.timeout = milliseconds(1000);
+  options.output = [&](Stream, std::string_view) {
+    std::this_thread::sleep_for(3 * *options.limits.timeout);
+  };
+  EXPECT_EQ(session.execute("print('x'); x = 5", options).status, ExecuteStatus::ok);
+  EXPECT_EQ(value_of(session, "x"), "5");
+}
+
 TEST_P(PythonSessions, SayHowMuchMemoryTheirInterpreterHasHadAtMost) {
   constexpr std::uint64_t mib = 1 << 20;
   PythonSession session = new_session({}, {.memory_limit_bytes = 512 * mib});

@@ -344,11 +344,33 @@ TEST_F(HostileGuest, FillsSharedMemory) {
 TEST_F(HostileGuest, HoardsSharedMemory) {
   // Once: what one leaves behind may still run it, so that it cannot be written.
   const std::vector<std::string> program = guest("hoards_shared_memory");
-  for (const char* how : {"given_back", "child", "named", "code"}) {
+  for (const char* how : {"given_back", "child", "named", "code", "pages"}) {
     const End end = run({program.front(), how});
     EXPECT_TRUE(end.memory_exceeded) << how << " " << end.status << " " << end.output;
     EXPECT_EQ(end.output, "") << how;
   }
+  EXPECT_EQ(run({"echo", "alive"}).output, "alive\n");
+}
+
+TEST_F(HostileGuest, MemoryOfNoProcessIsNotToBeHadOfADevice) {
+  EXPECT_EQ(run(guest("hoards_shared_memory", {"device"})).output, "");
+}
+
+// What a process has made, given back and made again in another way is not what it has.
+TEST_F(HostileGuest, SharedMemoryThatWasGivenBackDoesNotCount) {
+  const End end = run(guest("shares_memory_briefly"));
+  EXPECT_FALSE(end.memory_exceeded);
+  EXPECT_EQ(end.output, "done\n");
+}
+
+TEST_F(HostileGuest, AChildHasTheMemoryOfItsParentOnceUntilItIsAProgram) {
+  const End end = run(guest("borrows_memory", {"80"}));
+  EXPECT_FALSE(end.memory_exceeded);
+  EXPECT_EQ(end.output, "done\n");
+}
+
+TEST_F(HostileGuest, ClosesWhatPid1HasCopied) {
+  EXPECT_EQ(run(guest("closes_while_it_connects")).output, "done\n");
   EXPECT_EQ(run({"echo", "alive"}).output, "alive\n");
 }
 

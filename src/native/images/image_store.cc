@@ -18,6 +18,7 @@
 #include "base/hex.h"
 #include "base/host_error.h"
 #include "base/sha256.h"
+#include "base/write_fully.h"
 #include "native/images/blob_cache.h"
 #include "native/images/oci_layout.h"
 #include "native/images/unpacker.h"
@@ -172,6 +173,25 @@ void copy_folder(const fs::path& source, const UniqueFd& to, const fs::path& tar
   give_away(target);
 }
 
+// Programs find "localhost" and their own host there. Whoever builds images has that file mounted,
+// and leaves it out or empty. An image whose folders are not this user's to change stays as it is.
+void name_loopback(const fs::path& root) {
+  constexpr std::string_view names = "127.0.0.1 localhost\n127.0.1.1 cloche\n::1 localhost\n";
+  const UniqueFd files = open_folder(root);
+  const UniqueFd etc(::openat(files.get(), "etc", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!etc) return;
+  struct stat of{};
+  const bool is_there = ::fstatat(etc.get(), "hosts", &of, AT_SYMLINK_NOFOLLOW) == 0;
+  if (is_there && (!S_ISREG(of.st_mode) || of.st_size > 0)) return;
+  if (is_there && ::unlinkat(etc.get(), "hosts", 0) != 0) return;
+  const UniqueFd hosts(
+      ::openat(etc.get(), "hosts", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (!hosts) return;
+  if (!write_fully(hosts.get(), names) || ::fchmod(hosts.get(), 0644) != 0 ||
+      (::geteuid() == 0 && ::fchown(hosts.get(), warden::box_user, warden::box_user) != 0))
+    throw HostError::from_errno("/etc/hosts of the image", errno);
+}
+
 std::string name_of_file(const fs::path& source) {
   std::string name = fs::absolute(source).lexically_normal().filename().string();
   if (name.empty()) name = fs::absolute(source).parent_path().filename().string();
@@ -283,6 +303,7 @@ std::string ImageStore::import(const fs::path& source, std::string name) {
     fs::rename(part.folder() / "archive", part.folder() / files_folder);
   }
   remove_tree(part.folder() / "archive");
+  name_loopback(part.folder() / files_folder);
   if (!found) {
     found.emplace();
     found->config.architecture = std::string(own_architecture());
@@ -368,6 +389,7 @@ std::string ImageStore::pull(const std::string& text, std::string name,
     UnpackLimits limits{options_.most_bytes, options_.most_files};
     for (const UniqueFd& layer : image.layers)
       unpack(options_.unpacker, ArchiveKind::layer, layer.get(), root.get(), limits);
+    name_loopback(part.folder() / files_folder);
     write_facts(part.folder(), image);
     part.become(place);
   }

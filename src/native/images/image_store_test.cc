@@ -183,6 +183,27 @@ TEST_F(Images, OneThatTakesAnothersPlaceIsThereAllTheTime) {
   EXPECT_EQ(missed, 0U);
 }
 
+TEST_F(Images, HaveALocalhostUnlessTheyNameTheirHosts) {
+  const fs::path source = folder_ / "source";
+  fs::create_directories(source / "etc");
+  const auto hosts_of = [&](const char* name) {
+    store_.import(source, name);
+    return content_of(files_of(name) / "etc" / "hosts");
+  };
+  EXPECT_NE(hosts_of("none").find("127.0.0.1 localhost\n"), std::string::npos);
+  std::ofstream(source / "etc" / "hosts").flush();
+  EXPECT_NE(hosts_of("empty").find("::1 localhost\n"), std::string::npos);
+  std::ofstream(source / "etc" / "hosts") << "10.0.0.1 own\n";
+  EXPECT_EQ(hosts_of("own"), "10.0.0.1 own\n");
+  fs::remove(source / "etc" / "hosts");
+  fs::create_symlink("/outside", source / "etc" / "hosts");
+  EXPECT_EQ(hosts_of("link"), "");
+  fs::remove_all(source / "etc");
+  fs::create_symlink(folder_, source / "etc");
+  store_.import(source, "elsewhere");
+  EXPECT_FALSE(fs::exists(folder_ / "hosts"));
+}
+
 TEST_F(Images, AnImageForAnotherMachineIsRefusedWithBothNames) {
   const std::string error = import_error(layout({archive("1.tar", ": >f")}, "s390x"));
   EXPECT_NE(error.find("s390x"), std::string::npos);

@@ -90,11 +90,10 @@ Outcome Dialer::open(Fd socket, std::array<Fd, 2>& names) noexcept {
 }
 
 // All but TCP to where nothing of the box's own is goes on by itself.
-void Dialer::take_question() noexcept {
-  Question question;
-  if (!questions_.take(question)) return;
-  if (!socket_ || !is_inet(question.to) || !is_tcp(question.socket) ||
-      !is_unconnected(question.socket))
+void Dialer::take_question(Question question) noexcept {
+  if (!socket_) return questions_.let_go(question);
+  if (!questions_.look(question)) return;
+  if (!is_inet(question.to) || !is_tcp(question.socket) || !is_unconnected(question.socket))
     return questions_.let_go(question);
   mean_loopback(question.to);
   const bool is_loopback = dial_to(question.to).is_loopback;

@@ -19,6 +19,8 @@ namespace cloche::warden {
 
 class Dialer {
  public:
+  explicit Dialer(Questions& questions) noexcept : questions_(questions) {}
+
   // Guests that are started from now on ask. Without it there is no network, and this box works.
   void begin() noexcept { error_ = questions_.begin() ? 0 : errno; }
 
@@ -26,10 +28,9 @@ class Dialer {
   // port 53 of the loopback, as many as there are.
   Outcome open(Fd socket, std::array<Fd, 2>& names) noexcept;
 
-  // Readable when take_question has something to do; -1: never.
-  int questions() const noexcept { return questions_.fd(); }
-  void take_question() noexcept;
-  // The same for take_answer. False: Cloche wants no more.
+  // Of a connect.
+  void take_question(Question question) noexcept;
+  // Readable when take_answer has something to do. False: Cloche wants no more.
   int socket() const noexcept { return socket_.get(); }
   bool take_answer() noexcept;
 
@@ -49,7 +50,7 @@ class Dialer {
   int join_and_tell(const Waiting& waiting) noexcept;
   bool tell(Dial::Tell what, std::uint32_t id, int fd = -1) noexcept;
 
-  Questions questions_;
+  Questions& questions_;
   int error_ = ENOSYS;
   Fd socket_;
   std::uint32_t last_id_ = 0;

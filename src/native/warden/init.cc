@@ -93,6 +93,7 @@ constexpr int calls_in_line = 64;
 Fd listen_for_calls() {
   Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!listener) return {};
+  take_no_descriptors(listener.get());
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   constexpr std::string_view word(call_socket_name);
@@ -143,7 +144,7 @@ Init::Init(Plan plan, const Filter& filter) noexcept
   if (!watch(plan_.socket.get(), Source::socket, 0) || !watch(signals_.get(), Source::signals, 0))
     std::abort();
   dialer_.begin();
-  if (dialer_.questions() >= 0 && !watch(dialer_.questions(), Source::question, 0)) std::abort();
+  if (questions_.fd() >= 0 && !watch(questions_.fd(), Source::question, 0)) std::abort();
 }
 
 bool Init::watch(int fd, Source source, std::uint32_t index) noexcept {
@@ -193,7 +194,7 @@ void Init::serve() noexcept {
           break;
         case Source::start: tell_start(runs_[index]); break;
         case Source::drain: read_drain(index); break;
-        case Source::question: dialer_.take_question(); break;
+        case Source::question: take_question(); break;
         case Source::dial:
           if (!dialer_.take_answer()) return;
           break;
@@ -320,6 +321,17 @@ void Init::connect_to(const Fd& channel, const Request& request, Packet& packet)
   const Fd made = connect_loopback(request.number, request.is_v6);
   const int beside = made.get();
   answer(channel, {.value = made ? 0 : errno}, std::span(&beside, made ? 1 : 0));
+}
+
+// Memory that processes share without a file is made with pid 1's knowledge: see SharedMemory.
+void Init::take_question() noexcept {
+  Question question;
+  if (!questions_.take(question)) return;
+  if (question.call == Question::Call::connect) return dialer_.take_question(std::move(question));
+  const std::uint64_t bytes = question.arguments[1], most = plan_.memory_bytes;
+  if (most != 0 && (bytes > most || !processes_.expect_shared(question.thread, bytes)))
+    return questions_.answer(question, ENOMEM);
+  questions_.let_go(question);
 }
 
 // The mark is made before the command is, so that no moment is without it.
@@ -556,30 +568,29 @@ bool Init::was_killed_for_memory() noexcept {
 }
 
 // What processes map of files in memory is in the files. Memory that they share without one is
-// looked for every few turns, and where it may have become too much; in between what the last look
-// found counts.
+// looked for where some was made, where it may have become too much, and every few turns as long as
+// that is so; in between what the last look found counts.
 void Init::watch_memory() noexcept {
   constexpr unsigned looks_between = 5;
   if (plan_.isolation == Isolation::gvisor) return watch_memory_of_gvisor();
   (void)was_killed_for_memory();
   Processes::Use use = processes_.rough_use();
   guests_ = use.count;
-  if (plan_.memory_bytes == 0 || use.largest == 0) {
-    shared_ = {};
-    return;
-  }
+  if (plan_.memory_bytes == 0 || use.largest == 0) return;
   const std::uint64_t sockets = Processes::socket_bytes();
   const std::uint64_t files = file_bytes() + Processes::system_v_bytes() + sockets;
   const auto exceeded = [&] {
     return use.private_bytes + files + shared_.bytes > plan_.memory_bytes;
   };
-  const bool may_have = use.private_bytes + files + use.mapped_bytes > plan_.memory_bytes;
-  if (may_have && (use.mapped_bytes != mapped_ || looks_++ % looks_between == 0)) {
+  const bool may_have =
+      use.private_bytes + files + use.mapped_bytes + shared_.bytes > plan_.memory_bytes;
+  if (processes_.expects_more_shared() ||
+      (may_have && (use.mapped_bytes != mapped_ || looks_++ % looks_between == 0))) {
     mapped_ = use.mapped_bytes;
     shared_ = processes_.shared_memory();
   }
-  if (!may_have) shared_ = {};
   if (!exceeded()) return;
+  if (shared_.bytes > 0) shared_ = processes_.shared_memory();
   use = processes_.exact_use();
   if (use.largest == 0 || !exceeded()) return;
   pid_t victim = shared_.largest_bytes > use.largest_bytes ? shared_.largest : use.largest;

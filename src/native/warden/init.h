@@ -14,6 +14,7 @@
 #include "native/warden/fd.h"
 #include "native/warden/filter.h"
 #include "native/warden/processes.h"
+#include "native/warden/question.h"
 #include "native/warden/wall.h"
 #include "native/warden/wire.h"
 
@@ -68,6 +69,7 @@ class Init {
   void open_network(const Fd& channel, Packet& packet) noexcept;
   void open_calls(const Fd& channel) noexcept;
   void connect_to(const Fd& channel, const Request& request, Packet& packet) noexcept;
+  void take_question() noexcept;
   void take_order(Run& run) noexcept;
   void tell_start(Run& run) noexcept;
   void signal_run(const Run& run, int number) noexcept;
@@ -86,7 +88,8 @@ class Init {
   Plan plan_;
   const Filter& filter_;
   Processes processes_;
-  Dialer dialer_;
+  Questions questions_;
+  Dialer dialer_{questions_};
   Fd events_;
   Fd signals_;
   pid_t file_server_ = 0;

@@ -5,14 +5,13 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/time.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 
+#include "native/warden/alarm.h"
 #include "native/warden/routes.h"
 
 namespace cloche::warden {
@@ -30,28 +29,6 @@ int option_of(const Fd& socket, int level, int name) noexcept {
 void set_option(const Fd& socket, int level, int name, int value = 1) noexcept {
   (void)::setsockopt(socket.get(), level, name, &value, sizeof value);
 }
-
-// A blocking connect ends with it, in case the guest makes its socket block again.
-class Alarm {
- public:
-  Alarm() noexcept {
-    struct sigaction nothing{};
-    nothing.sa_handler = [](int) {};
-    (void)::sigaction(SIGALRM, &nothing, nullptr);
-    set(most_wait_ms);
-  }
-  ~Alarm() { set(0); }
-  Alarm(const Alarm&) = delete;
-  Alarm& operator=(const Alarm&) = delete;
-
- private:
-  // Again and again, in case the first one comes before the wait.
-  static void set(int ms) noexcept {
-    const timeval time{.tv_sec = 0, .tv_usec = ms * 1000};
-    const itimerval timer{.it_interval = time, .it_value = time};
-    (void)::setitimer(ITIMER_REAL, &timer, nullptr);
-  }
-};
 
 // The socket of the guest does not block while this one is there.
 class NonBlocking {
@@ -148,7 +125,7 @@ Fd listen_at(const Endpoint& endpoint) noexcept {
 bool connect_to(const Fd& guest, const SocketName& to) noexcept {
   set_option(guest, SOL_SOCKET, SO_MARK, own_mark);
   const NonBlocking holds(guest.get());
-  const Alarm ends;
+  const Alarm ends(most_wait_ms);  // in case the guest makes its socket block again
   if (::connect(guest.get(), to.get(), Questions::own_length) == 0) return true;
   if (errno != EINPROGRESS) return false;
   pollfd waiting{.fd = guest.get(), .events = POLLOUT, .revents = 0};

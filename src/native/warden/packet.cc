@@ -52,6 +52,12 @@ long receive(int socket, std::span<std::byte> to, Packet& packet, int flags) noe
   return -1;
 }
 
+void take_no_descriptors(int socket) noexcept {
+  constexpr int pass_rights = 83;  // SO_PASSRIGHTS
+  const int none = 0;
+  (void)::setsockopt(socket, SOL_SOCKET, pass_rights, &none, sizeof none);
+}
+
 bool send(int socket, std::span<const std::span<const std::byte>> parts, std::span<const int> fds,
           int flags) noexcept {
   alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(most_fds * sizeof(int))> control{};

@@ -33,6 +33,10 @@ class Packet {
 // not fit or has too many descriptors. `flags` as of recvmsg.
 long receive(int socket, std::span<std::byte> to, Packet& packet, int flags = 0) noexcept;
 
+// From now on nobody can send any descriptors there: that is EPERM. From Linux 6.16 on; before, it
+// does nothing.
+void take_no_descriptors(int socket) noexcept;
+
 // False with errno. Never SIGPIPE.
 bool send(int socket, std::span<const std::span<const std::byte>> parts, std::span<const int> fds,
           int flags = 0) noexcept;

@@ -49,15 +49,20 @@ std::size_t line_with(std::string_view text, std::string_view name) {
   return at;
 }
 
-// The number after `name` in lines of "Name:   123 kB", in bytes.
-std::uint64_t kilobytes_of(std::string_view text, std::string_view name) {
+// The number after `name`; 0: there is none.
+std::uint64_t number_of(std::string_view text, std::string_view name) {
   const std::size_t at = line_with(text, name);
   if (at == std::string_view::npos) return 0;
   text.remove_prefix(at + name.size());
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   std::uint64_t value = 0;
   (void)std::from_chars(text.data(), text.data() + text.size(), value);
-  return value << 10;
+  return value;
+}
+
+// Of lines of "Name:   123 kB", in bytes.
+std::uint64_t kilobytes_of(std::string_view text, std::string_view name) {
+  return number_of(text, name) << 10;
 }
 
 // gVisor says only how much memory a process has of any kind.
@@ -169,6 +174,13 @@ Status status_of(pid_t pid, Text& to) {
   status.by = speaker_of(pid);
   if (status.by != pid) status.text = read_text(proc_path(status.by, "status").data(), to);
   return status;
+}
+
+// As a child of vfork has until it becomes its program: what its parent shows is all there is.
+bool has_memory_of_parent(pid_t pid, std::string_view status) {
+  constexpr int memory = 1;  // KCMP_VM
+  const auto parent = static_cast<pid_t>(number_of(status, "PPid:"));
+  return parent > 1 && ::syscall(SYS_kcmp, pid, parent, memory, 0, 0) == 0;
 }
 
 constexpr std::uint64_t second_ns = 1'000'000'000;
@@ -335,7 +347,7 @@ Processes::Use Processes::rough_use() noexcept {
     use.private_bytes += own;
     use.shared_bytes += shared;
     use.mapped_bytes += mapped_in(status);
-    if (own + shared < use.largest_bytes) return;
+    if (use.largest != 0 && own + shared <= use.largest_bytes) return;
     use.largest_bytes = own + shared;
     use.largest = pid;
   });
@@ -348,6 +360,7 @@ Processes::Use Processes::exact_use() noexcept {
   each([&](pid_t pid) {
     Text text{};
     const Status status = status_of(pid, text);
+    if (has_memory_of_parent(pid, status.text)) return;
     const std::uint64_t own = own_memory(status.text);
     const std::uint64_t shared = kilobytes_of(status.text, "RssShmem:");
     const std::uint64_t tables = kilobytes_of(status.text, "VmPTE:");
@@ -370,10 +383,11 @@ Processes::Shared Processes::shared_memory() noexcept {
     Text text{};
     const Status status = status_of(pid, text);
     const std::uint64_t own = shared_.add(status.by, mapped_in(status.text));
-    if (own < all.largest_bytes) return;
+    if (all.largest != 0 && own <= all.largest_bytes) return;
     all.largest_bytes = own;
     all.largest = pid;
   });
+  shared_.end();
   all.bytes = shared_.bytes();
   return all;
 }

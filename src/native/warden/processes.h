@@ -65,6 +65,11 @@ class Processes {
     std::uint64_t largest_bytes = 0;
   };
   Shared shared_memory() noexcept;
+  // See SharedMemory.
+  bool expect_shared(pid_t thread, std::uint64_t bytes) noexcept {
+    return shared_.expect(thread, bytes);
+  }
+  bool expects_more_shared() const noexcept { return shared_.expects_more(); }
 
   // What sockets of the box's own may keep in the kernel beyond what programs usually have: nobody
   // tells how much they do.

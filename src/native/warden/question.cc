@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "native/warden/alarm.h"
 #include "native/warden/filter.h"
 
 namespace cloche::warden {
@@ -25,15 +27,24 @@ constexpr unsigned long wait_killable = 1UL << 5;  // SECCOMP_FILTER_FLAG_WAIT_K
 constexpr unsigned pidfd_of_thread = O_EXCL;       // PIDFD_THREAD
 constexpr long pidfd_getfd = 438;
 
-constexpr std::uint32_t offset_of_length = offsetof(seccomp_data, args) + 2 * sizeof(std::uint64_t);
+constexpr int close_wait_ms = 1;
 
-constexpr std::array<sock_filter, 8> filter{{
+constexpr std::uint32_t offset_of(unsigned argument) {
+  return static_cast<std::uint32_t>(offsetof(seccomp_data, args) +
+                                    argument * sizeof(std::uint64_t));
+}
+
+constexpr std::array<sock_filter, 12> filter{{
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own_architecture, 0, 5),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own_architecture, 0, 9),
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 0, 3),
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset_of_length),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, Questions::own_length, 1, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 3, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 0, 6),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset_of(2)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, Questions::own_length, 4, 3),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset_of(3)),
+    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MAP_SHARED, 0, 2),
+    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MAP_ANONYMOUS, 0, 1),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 }};
@@ -77,6 +88,13 @@ bool copy_name(pid_t thread, std::uint64_t address, std::uint64_t size, SocketNa
   return ::process_vm_readv(thread, &here, 1, &there, 1, 0) == static_cast<ssize_t>(size);
 }
 
+// A guest may have closed it meanwhile, and have told it to wait.
+void leave_socket(Question& question) {
+  if (!question.socket) return;
+  const Alarm ends(close_wait_ms);
+  question.socket.reset();
+}
+
 }  // namespace
 
 // Only a fatal signal ends a call whose question was taken; an older kernel begins it anew.
@@ -91,12 +109,20 @@ bool Questions::take(Question& question) const noexcept {
   if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) return false;
   question.id = asked.id;
   question.thread = static_cast<pid_t>(asked.pid);
-  const std::uint64_t size = asked.data.args[2] & 0xffffffff;
+  question.call = asked.data.nr == SYS_mmap ? Question::Call::map : Question::Call::connect;
+  std::copy_n(asked.data.args, question.arguments.size(), question.arguments.begin());
+  return true;
+}
+
+bool Questions::look(Question& question) const noexcept {
+  const std::uint64_t size = question.arguments[2] & 0xffffffff;
   // What cannot be read is the kernel's to refuse.
-  if (copy_name(question.thread, asked.data.args[1], size, question.to))
-    question.socket = socket_of(question.thread, static_cast<int>(asked.data.args[0]));
+  if (copy_name(question.thread, question.arguments[1], size, question.to))
+    question.socket = socket_of(question.thread, static_cast<int>(question.arguments[0]));
   // Only now is it certain that the thread was that one.
-  return is_open(question.id);
+  if (is_open(question.id)) return true;
+  leave_socket(question);
+  return false;
 }
 
 bool Questions::is_open(std::uint64_t id) const noexcept {
@@ -104,7 +130,7 @@ bool Questions::is_open(std::uint64_t id) const noexcept {
 }
 
 void Questions::answer(Question& question, int error) const noexcept {
-  question.socket.reset();
+  leave_socket(question);
   seccomp_notif_resp said{};
   said.id = question.id;
   said.error = -error;
@@ -112,7 +138,7 @@ void Questions::answer(Question& question, int error) const noexcept {
 }
 
 void Questions::let_go(Question& question) const noexcept {
-  question.socket.reset();
+  leave_socket(question);
   seccomp_notif_resp said{};
   said.id = question.id;
   said.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions: calls of connect that guests make and that wait for an answer, by seccomp's user
-// notification. Whoever begins it, and all that it starts, is asked about. What is copied of a
-// guest is looked at here; it may be something else by then in the guest, so that nothing but the
-// copy is acted upon.
+// Questions: calls that guests make and that wait for an answer, by seccomp's user notification:
+// connect, and mmap of memory that processes share without a file. Whoever begins it, and all that
+// it starts, is asked about. What is copied of a guest is looked at here; it may be something else
+// by then in the guest, so that nothing but the copy is acted upon.
 #pragma once
 
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 
 #include "native/warden/fd.h"
@@ -24,8 +25,13 @@ struct SocketName {
 };
 
 struct Question {
+  enum class Call : std::uint8_t { connect, map };
+
   std::uint64_t id = 0;
   pid_t thread = 0;
+  Call call = Call::connect;
+  std::array<std::uint64_t, 3> arguments{};
+  // Of connect, when it was looked at.
   SocketName to;
   Fd socket;  // the guest's own; none: it is none, or is not to be had
 };
@@ -40,12 +46,15 @@ class Questions {
   bool begin() noexcept;
 
   int fd() const noexcept { return listener_.get(); }
-  // False: there is none, or nobody waits for its answer any more.
+  // False: there is none.
   bool take(Question& question) const noexcept;
+  // Copies what a connect is about. False: nobody waits for its answer any more.
+  bool look(Question& question) const noexcept;
   // Whether the call still waits.
   bool is_open(std::uint64_t id) const noexcept;
   // The call returns 0, or fails with this errno. These two let go of the socket first: when the
-  // call has returned nobody has it but the guest, whose `close` is the last.
+  // call has returned nobody has it but the guest, whose `close` is the last. Where the guest has
+  // closed it before, that does not wait for what the socket has to send.
   void answer(Question& question, int error) const noexcept;
   // The call is made by the kernel.
   void let_go(Question& question) const noexcept;

@@ -20,7 +20,15 @@
 namespace cloche::warden {
 namespace {
 
-constexpr std::array device_names{"null", "zero", "full", "random", "urandom", "tty"};
+struct Device {
+  const char* name;
+  const char* of_host;
+};
+// What is mapped of the host's "zero" is memory of no process, and counts for no quota; "full" is
+// read in the same way.
+constexpr std::array devices_of_box{
+    Device{"null", "/dev/null"},     Device{"zero", "/dev/full"},       Device{"full", "/dev/full"},
+    Device{"random", "/dev/random"}, Device{"urandom", "/dev/urandom"}, Device{"tty", "/dev/tty"}};
 // Of the machine, not of the box; the kernel would refuse most of them to the box's root anyway.
 constexpr std::array hidden_files{"/proc/kcore",         "/proc/keys",       "/proc/kallsyms",
                                   "/proc/sysrq-trigger", "/proc/timer_list", "/proc/interrupts",
@@ -65,12 +73,12 @@ Outcome make_overlay(int image, const Fd& storage, Fd& root) {
 
 // /dev: the harmless devices of the host, terminals of the box's own, and shared memory that counts
 // for the quota.
-Outcome fill_dev(const std::array<Fd, device_names.size()>& devices, const Fd& shared_memory) {
+Outcome fill_dev(const std::array<Fd, devices_of_box.size()>& devices, const Fd& shared_memory) {
   const Fd dev(make_mount("tmpfs", {{"size", "64k"}, {"nr_inodes", "64"}, {"mode", "0755"}},
                           MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
   CLOCHE_STEP(Step::devices, dev.get());
-  for (const char* name : device_names) {
-    const Fd place(::openat(dev.get(), name, O_CREAT | O_WRONLY | O_CLOEXEC, 0666));
+  for (const Device& device : devices_of_box) {
+    const Fd place(::openat(dev.get(), device.name, O_CREAT | O_WRONLY | O_CLOEXEC, 0666));
     CLOCHE_STEP(Step::devices, place.get());
   }
   for (const char* name : {"shm", "pts"})
@@ -78,9 +86,9 @@ Outcome fill_dev(const std::array<Fd, device_names.size()>& devices, const Fd& s
   for (const auto& [target, name] : device_links)
     CLOCHE_STEP(Step::devices, ::symlinkat(target, dev.get(), name));
   CLOCHE_STEP(Step::devices, put_at(dev, "/dev"));
-  for (std::size_t i = 0; i < device_names.size(); ++i) {
+  for (std::size_t i = 0; i < devices.size(); ++i) {
     std::array<char, 32> path{};
-    std::snprintf(path.data(), path.size(), "/dev/%s", device_names[i]);
+    std::snprintf(path.data(), path.size(), "/dev/%s", devices_of_box[i].name);
     CLOCHE_STEP(Step::devices, put_at(devices[i], path.data()));
   }
   CLOCHE_STEP(Step::devices, put_at(shared_memory, "/dev/shm"));
@@ -188,11 +196,9 @@ Outcome enter_root(const RootPlan& plan, NewRoot& made_root) {
   // While a whole /proc is seen, or a new one is refused.
   Fd proc(make_mount("proc", {}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC));
   CLOCHE_STEP(Step::proc, proc.get());
-  std::array<Fd, device_names.size()> devices;
-  for (std::size_t i = 0; i < device_names.size(); ++i) {
-    std::array<char, 32> path{};
-    std::snprintf(path.data(), path.size(), "/dev/%s", device_names[i]);
-    devices[i] = clone_tree(AT_FDCWD, path.data());
+  std::array<Fd, devices_of_box.size()> devices;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    devices[i] = clone_tree(AT_FDCWD, devices_of_box[i].of_host);
     CLOCHE_STEP(Step::devices, devices[i].get());
   }
   CLOCHE_STEP(Step::pivot, put_at(root, "/tmp"));

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "native/warden/fd.h"
 
@@ -79,6 +81,24 @@ bool for_each_line(pid_t pid, Use&& use) {
   }
 }
 
+// Whether a thread is out of the mmap that it was about to make: it is gone, or waits in another
+// call. Of one that runs nobody knows.
+bool has_left(pid_t thread) {
+  std::array<char, 64> path{};
+  std::snprintf(path.data(), path.size(), "/proc/%d/syscall", thread);
+  const Fd file(::open(path.data(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 64> text{};
+  const ssize_t got = file ? ::read(file.get(), text.data(), text.size()) : -1;
+  if (got <= 0) {
+    std::snprintf(path.data(), path.size(), "/proc/%d/stat", thread);
+    return ::access(path.data(), F_OK) != 0;
+  }
+  const std::string_view said(text.data(), static_cast<std::size_t>(got));
+  long number = 0;
+  const auto [at, error] = std::from_chars(said.data(), said.data() + said.size(), number);
+  return error == std::errc() && number != SYS_mmap;  // otherwise it runs
+}
+
 }  // namespace
 
 SharedMemory::SharedMemory() noexcept {
@@ -95,44 +115,145 @@ SharedMemory::SharedMemory() noexcept {
   ::munmap(own, page);
 }
 
-void SharedMemory::begin() noexcept {
-  known_count_ = 0;
-  lines_left_ = most_lines;
-  bytes_ = 0;
+// Null: there is no memory for it.
+SharedMemory::Table* SharedMemory::table() noexcept {
+  if (!table_) table_.reset(new (std::nothrow) Table);
+  return table_.get();
 }
 
-std::uint64_t SharedMemory::take_line(std::string_view line) noexcept {
+bool SharedMemory::expect(pid_t thread, std::uint64_t bytes) noexcept {
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  bytes = (bytes + page - 1) / page * page;
+  Table* const all = table();
+  if (all == nullptr) return false;
+  const auto known = std::ranges::find(all->open(), thread, &Call::thread);
+  const bool is_new = known == all->open().end();
+  if (is_new && all->call_count == all->calls.size()) return false;
+  if (!is_new) all->earlier_bytes[0] += known->bytes;
+  Call& call = is_new ? all->calls[all->call_count++] : *known;
+  call = {.thread = thread, .bytes = bytes};
+  expects_more_ = true;
+  return true;
+}
+
+void SharedMemory::begin() noexcept {
+  ++look_;
+  is_whole_ = true;
+  expects_more_ = false;
+  beside_bytes_ = 0;
+  lines_left_ = most_lines;
+  if (!table_) return;
+  for (Call& call : table_->open()) call.looks += call.looks > 0 || has_left(call.thread) ? 1 : 0;
+}
+
+// Null: it is not known, and there is no room for more.
+SharedMemory::Piece* SharedMemory::piece_of(std::uint64_t inode) noexcept {
+  Table* const all = table();
+  if (all == nullptr) return nullptr;
+  std::size_t place = inode % all->index.size();
+  for (; all->index[place] != 0; place = (place + 1) % all->index.size()) {
+    Piece& piece = all->pieces[all->index[place] - 1U];
+    if (piece.inode == inode) return &piece;
+  }
+  if (all->piece_count == all->pieces.size()) return nullptr;
+  Piece& made = all->pieces[all->piece_count++];
+  made = {.inode = inode, .first_look = look_};
+  all->index[place] = static_cast<std::uint16_t>(all->piece_count);
+  return &made;
+}
+
+std::uint64_t SharedMemory::take_line(std::string_view line, std::uint64_t& mapped) noexcept {
   const Mapping one = mapping_of(line);
   if (!one.is_shared || one.device != device_.data() || one.name.starts_with(of_system_v)) return 0;
-  const std::uint64_t own = one.end - one.start;
-  const std::uint64_t whole = one.offset + own;  // of its file, as far as is known
-  const auto end = known_.begin() + static_cast<std::ptrdiff_t>(known_count_);
-  const auto found = std::find_if(known_.begin(), end,
-                                  [&](const Piece& piece) { return piece.inode == one.inode; });
-  if (found != end) {
-    if (whole > found->bytes) {
-      bytes_ += whole - found->bytes;
-      found->bytes = whole;
-    }
-    return own;
+  mapped += one.end - one.start;
+  const std::uint64_t whole = one.offset + one.end - one.start;  // of it, as far as is known
+  Piece* const piece = piece_of(one.inode);
+  if (piece == nullptr) {
+    is_whole_ = false;
+    beside_bytes_ += whole;
+    return whole;
   }
-  bytes_ += whole;
-  if (known_count_ < known_.size()) known_[known_count_++] = {one.inode, whole};
-  return own;
+  piece->bytes = std::max(piece->bytes, whole);
+  piece->last_look = look_;
+  return piece->bytes + (piece->rest == most_rests ? 0 : table_->rests[piece->rest]);
 }
 
 std::uint64_t SharedMemory::add(pid_t pid, std::uint64_t most) noexcept {
-  std::uint64_t own = 0;
-  const std::uint64_t before = bytes_;
+  std::uint64_t own = 0, mapped = 0;
   const bool is_whole = for_each_line(pid, [&](std::string_view line) {
     if (lines_left_ == 0) return false;
     --lines_left_;
-    own += take_line(line);
+    own += take_line(line, mapped);
     return true;
   });
   if (is_whole) return own;
-  bytes_ = before + std::max(most, bytes_ - before);
+  is_whole_ = false;
+  beside_bytes_ += most - std::min(most, mapped);
   return std::max(most, own);
+}
+
+void SharedMemory::end() noexcept {
+  bytes_ = beside_bytes_;
+  if (!table_) return;
+  bytes_ += settle();
+  for (const Piece& piece : table_->known()) bytes_ += piece.bytes;
+  for (const std::uint64_t rest : table_->rests) bytes_ += rest;
+}
+
+// What was expected, and may be where this look has not been: that counts then, and what was found
+// is found by the next one. Processes come and go during a look, so that one alone may miss what is
+// there.
+std::uint64_t SharedMemory::settle() noexcept {
+  Table& all = *table_;
+  std::uint64_t expected = all.earlier_bytes[0] + all.earlier_bytes[1];
+  for (const Call& call : all.open()) expected += call.bytes;
+  std::uint64_t found = 0;
+  for (Piece& piece : all.known()) {
+    if (piece.first_look != look_) continue;
+    found += piece.bytes;
+    if (!is_whole_) ++piece.first_look;
+  }
+  if (!is_whole_) return expected;
+  if (found > 0 && expected > found) keep_rest(expected - found);
+  const unsigned enough = found > 0 ? 1 : 2;
+  const auto left = std::ranges::remove_if(
+      all.open(), [&](const Call& call) { return expected <= found || call.looks >= enough; });
+  all.call_count -= left.size();
+  all.earlier_bytes = {0, found > 0 ? 0 : all.earlier_bytes[0]};
+  expects_more_ = all.earlier_bytes[1] > 0 ||
+                  std::ranges::any_of(all.open(), [](const Call& call) { return call.looks > 0; });
+  forget_gone();
+  return 0;
+}
+
+// Of the pieces that this look has found. With all places taken the last one is for several looks.
+void SharedMemory::keep_rest(std::uint64_t bytes) noexcept {
+  std::size_t place = 0;
+  while (place + 1 < most_rests && table_->rests[place] != 0) ++place;
+  table_->rests[place] += bytes;
+  for (Piece& piece : table_->known()) {
+    if (piece.first_look == look_) piece.rest = place;
+  }
+}
+
+// What two looks have not found.
+void SharedMemory::forget_gone() noexcept {
+  Table& all = *table_;
+  const auto gone = std::ranges::remove_if(
+      all.known(), [this](const Piece& piece) { return look_ - piece.last_look > 1; });
+  if (gone.empty()) return;
+  all.piece_count -= gone.size();
+  all.index.fill(0);
+  std::array<bool, most_rests + 1> is_held{};
+  for (std::size_t i = 0; i < all.piece_count; ++i) {
+    std::size_t place = all.pieces[i].inode % all.index.size();
+    while (all.index[place] != 0) place = (place + 1) % all.index.size();
+    all.index[place] = static_cast<std::uint16_t>(i + 1);
+    is_held[all.pieces[i].rest] = true;
+  }
+  for (std::size_t i = 0; i < most_rests; ++i) {
+    if (!is_held[i]) all.rests[i] = 0;
+  }
 }
 
 }  // namespace cloche::warden

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 
+#include "native/host/guest_socket.h"
 #include "native/thaw/thaw_wire.h"
 #include "native/warden/packet.h"
 #include "sandbox/native/freeze_programs.h"
@@ -41,7 +42,7 @@ Result<std::unique_ptr<LiveShell>> LiveShell::start(NativeBackend& sandbox, int 
   if (!programs.exist()) return Errno::nosys;
   const UniqueFd nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!nowhere) return errno_from_host(errno);
-  CLOCHE_ASSIGN(native::Sockets control, native::make_sockets());
+  CLOCHE_ASSIGN(native::Sockets control, native::make_guest_sockets(SOCK_SEQPACKET));
   RunOptions command;
   command.argv = {"bash", "-c", become_a_live_shell, "bash"};
   if (image >= 0) command.argv = {fmt::format("/proc/self/fd/{}", freeze::program_fd)};
@@ -103,12 +104,21 @@ void LiveShell::leave() {
 }
 
 std::optional<shell::Answer> LiveShell::read_answer() {
-  warden::Packet packet;
   shell::Answer answer;
-  if (control_ && warden::receive_record(control_.get(), answer, packet, MSG_DONTWAIT))
-    return answer;
-  if (errno != EAGAIN) control_.reset();
+  if (!control_) return std::nullopt;
+  const ssize_t got =
+      native::receive_bytes(control_.get(), &answer, sizeof answer, MSG_DONTWAIT | MSG_TRUNC);
+  if (got == static_cast<ssize_t>(sizeof answer)) return answer;
+  if (got >= 0 || errno != EAGAIN) control_.reset();
   return std::nullopt;
+}
+
+bool LiveShell::has_said_end() const noexcept {
+  shell::Answer answer;
+  return control_ &&
+         ::recv(control_.get(), &answer, sizeof answer, MSG_PEEK | MSG_DONTWAIT) ==
+             static_cast<ssize_t>(sizeof answer) &&
+         answer.tell == shell::Tell::ended && answer.number == turn_;
 }
 
 std::optional<shell::Answer> LiveShell::next_answer() {

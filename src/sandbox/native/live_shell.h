@@ -49,6 +49,8 @@ class LiveShell {
   int answers() const noexcept { return control_.get(); }
   // What it says of the turn. Nothing: not yet, or never again.
   std::optional<shell::Answer> read_answer();
+  // Whether it has said that the turn is over, and nobody has read that yet.
+  bool has_said_end() const noexcept;
   std::uint32_t turn() const noexcept { return turn_; }
   native::Command& command() noexcept { return *command_; }
   // What command().receive() has given to somebody else.

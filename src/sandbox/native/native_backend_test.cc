@@ -246,6 +246,13 @@ TEST_P(NativeSandbox, FrozenProcessesStandStill) {
   EXPECT_NE(state(), "T");
 }
 
+TEST_P(NativeSandbox, OneWhoseBoxHasEndedIsNotFrozen) {
+  static_cast<NativeBackend&>(*sandbox_).box().end();
+  EXPECT_THROW(sandbox_->freeze(), Error);
+  sandbox_->thaw();
+  EXPECT_NE(run("true").status, RunStatus::exited);
+}
+
 // However many ways lead to a place, it is looked at once for each part of the pattern; and what no
 // part leaves out ends.
 TEST_P(NativeSandbox, APatternIsBounded) {
@@ -290,6 +297,24 @@ TEST_P(NativeSandbox, TheKeptShellKeepsItsState) {
   EXPECT_EQ(kept("echo $LATER"), "now\n");
   sandbox_->restart_shell();
   EXPECT_EQ(kept("pwd; echo \"[$x]\""), "/workspace\n[]\n");
+}
+
+TEST_P(NativeSandbox, TheKeptShellGoesOnAfterOutputThatIsTakenLate) {
+  EXPECT_EQ(kept("x=1; echo $x"), "1\n");
+  const auto begin = std::chrono::steady_clock::now();
+  bool is_early = false;
+  RunOptions options;
+  options.script = "x=2; cd /tmp; echo begun";
+  options.shell = ShellState::kept;
+  options.timeout = std::chrono::seconds(2);
+  options.output = [&](Stream, std::string_view) {
+    is_early = std::chrono::steady_clock::now() < begin + *options.timeout / 2;
+    std::this_thread::sleep_for(2 * *options.timeout);
+  };
+  const RunResult result = sandbox_->run(options);
+  if (!is_early) GTEST_SKIP() << "this machine has too much to do";
+  EXPECT_EQ(result.status, RunStatus::exited) << result.reason;
+  EXPECT_EQ(kept("echo $x; pwd"), "2\n/tmp\n");
 }
 
 TEST_P(NativeSandbox, AForkGoesOnFromHere) {

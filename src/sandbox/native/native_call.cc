@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "base/result.h"
+#include "native/host/guest_socket.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -93,11 +94,10 @@ bool NativeCall::ask(CallOrder order, std::uint32_t number, std::uint32_t stream
   return send(&asked, sizeof asked, flags);
 }
 
-// Descriptors that a guest sends along are dropped by the kernel: nothing is asked for but bytes.
 bool NativeCall::receive(void* bytes, std::size_t size) noexcept {
   auto* to = static_cast<char*>(bytes);
   while (size > 0) {
-    const ssize_t done = ::recv(socket_, to, size, 0);
+    const ssize_t done = native::receive_bytes(socket_, to, size, 0);
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0) return false;
     to += done;

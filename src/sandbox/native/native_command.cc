@@ -133,6 +133,7 @@ void NativeCommand::ask_late_one_to_end() {
 void NativeCommand::be_late() {
   const MutexLock lock(mutex_);
   if (settled_ || ended_) return;
+  if (has_begun_ && plan_.shell != nullptr && plan_.shell->has_said_end()) return;
   is_late_ = true;
   if (has_begun_) ask_late_one_to_end();
   wake();
@@ -248,7 +249,13 @@ void NativeCommand::give_up_waiting() {
 
 // One that is to end is not asked any more; how one has ended that says nothing, pid 1 says.
 void NativeCommand::hear_shell() {
-  const std::optional<shell::Answer> answer = plan_.shell->read_answer();
+  std::optional<shell::Answer> answer;
+  {
+    const MutexLock lock(mutex_);
+    answer = plan_.shell->read_answer();
+    settled_ |= !is_late_ && answer && answer->tell == shell::Tell::ended &&
+                answer->number == plan_.shell->turn();
+  }
   notice_lateness();
   if (!answer || answer->number != plan_.shell->turn() || asked_to_end_ || killed_) return;
   has_answered_ = true;

@@ -15,9 +15,9 @@
 #include "base/mutex.h"
 #include "base/unique_fd.h"
 #include "cloche/live_run.h"
-#include "kernel/time/timer_thread.h"
 #include "native/host/box.h"
 #include "sandbox/clean_output.h"
+#include "sandbox/native/alarm.h"
 
 namespace cloche::sandbox {
 
@@ -77,24 +77,6 @@ class NativeCommand {
     Stream stream = Stream::out;
   };
 
-  // The timer at the time limit: it is over before anything else here is.
-  class Alarm {
-   public:
-    explicit Alarm(kernel::TimerThread& timers) : timers_(timers) {}
-    ~Alarm() {
-      if (id_ != 0 && !timers_.cancel(id_)) timers_.drain(this);
-    }
-    Alarm(const Alarm&) = delete;
-    Alarm& operator=(const Alarm&) = delete;
-    void set(kernel::TimerThread::Time when, std::function<void()> callback) {
-      id_ = timers_.add(when, this, std::move(callback));
-    }
-
-   private:
-    kernel::TimerThread& timers_;
-    kernel::TimerThread::Id id_ = 0;
-  };
-
   Result<void> open_streams(std::vector<int>& files, std::vector<UniqueFd>& theirs);
   Result<void> begin(const std::vector<int>& files);
   void take_terminal(UniqueFd terminal);
@@ -145,7 +127,7 @@ class NativeCommand {
   bool ended_ GUARDED_BY(mutex_) = false;
   std::atomic<bool> killed_ = false;
   std::atomic<bool> is_late_ = false;  // its time is over, and it has been asked to end
-  Alarm alarm_;
+  Alarm alarm_;                        // at the time limit
 };
 
 // For a command that could not be started, as the other engine says it.

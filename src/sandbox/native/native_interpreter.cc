@@ -12,6 +12,7 @@
 #include <chrono>
 #include <utility>
 
+#include "native/host/guest_socket.h"
 #include "native/thaw/image.h"
 #include "native/thaw/thaw_wire.h"
 #include "sandbox/native/freeze_programs.h"
@@ -41,18 +42,7 @@ enum class FreezeAnswer : std::uint8_t {
   is_as_before,
 };
 
-struct Ends {
-  UniqueFd ours;
-  UniqueFd theirs;
-};
-
-// Sockets, on which a reader that is gone is no signal for this process.
-Result<Ends> make_socket(int type) {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    return errno_from_host(errno);
-  return Ends{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
+using Ends = native::Sockets;
 
 Result<Ends> make_output() {
   std::array<int, 2> ends{};
@@ -102,9 +92,9 @@ Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::start(NativeBacken
   CLOCHE_ASSIGN(Ends out, make_output());
   CLOCHE_ASSIGN(Ends err, make_output());
   CLOCHE_ASSIGN(Ends images, make_output());
-  CLOCHE_ASSIGN(Ends requests, make_socket(SOCK_STREAM));
-  CLOCHE_ASSIGN(Ends answers, make_socket(SOCK_STREAM));
-  CLOCHE_ASSIGN(Ends port, make_socket(SOCK_SEQPACKET));
+  CLOCHE_ASSIGN(Ends requests, native::make_guest_sockets(SOCK_STREAM));
+  CLOCHE_ASSIGN(Ends answers, native::make_guest_sockets(SOCK_STREAM));
+  CLOCHE_ASSIGN(Ends port, native::make_guest_sockets(SOCK_SEQPACKET));
   const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!nothing) return errno_from_host(errno);
   const FreezePrograms& programs = sandbox.freeze_programs();
@@ -154,13 +144,19 @@ Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::begin(NativeBacken
 
 std::optional<unsigned char> NativeInterpreter::read_answer() {
   std::array<unsigned char, 4> bytes{};
-  const ssize_t got = ::recv(answers_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  const ssize_t got =
+      native::receive_bytes(answers_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (got == static_cast<ssize_t>(bytes.size())) return bytes[0];
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   answers_.reset();
   command_->kill();
   errno = EPIPE;
   return std::nullopt;
+}
+
+bool NativeInterpreter::has_answered() const noexcept {
+  char byte = 0;
+  return answers_ && ::recv(answers_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
 }
 
 bool NativeInterpreter::has_ended() {

@@ -86,6 +86,8 @@ class NativeInterpreter {
   int answers() const noexcept { return answers_.get(); }
   // Nothing, with errno: it has not answered yet; or, EPIPE, it never does, and is ended.
   std::optional<unsigned char> read_answer();
+  // Whether there is one that nobody has read yet.
+  bool has_answered() const noexcept;
 
   // What is sent to ask for that.
   static std::string request(char what, std::string_view payload, std::uint64_t memory_bytes = 0);

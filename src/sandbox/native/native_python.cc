@@ -54,13 +54,8 @@ bool NativePython::is_alive() {
 RunResult NativePython::run(std::string_view source, const PythonOptions& options) {
   sandbox_.tell_use(FirstUse::python);
   const MutexLock lock(mutex_);
+  if (options.stop.stop_requested()) return cancelled_before_it_began("the code");
   RunResult result;
-  if (options.stop.stop_requested()) {
-    result.status = RunStatus::killed;
-    result.exit_code = status_killed;
-    result.reason = "the code was cancelled before it began";
-    return result;
-  }
   if (!is_alive()) {
     Result<std::unique_ptr<NativeInterpreter>> started =
         NativeInterpreter::begin(sandbox_, PythonStart::plain);

@@ -165,6 +165,7 @@ NativeTurn::Plan NativeSession::plan_of(std::string request) {
   plan.request = std::move(request);
   plan.is_told = true;
   plan.output = [this](Stream stream, std::string_view bytes) { write(stream, bytes); };
+  plan.timers = &sandbox_.timers();
   plan.listen = [this](std::string_view frame) { (void)listener_(frame); };
   return plan;
 }

@@ -14,12 +14,10 @@ namespace cloche::sandbox {
 namespace {
 
 RunResult never_begun(RunStatus status) {
-  RunResult result;
+  RunResult result = cancelled_before_it_began("the command");
   result.status = status;
-  result.exit_code = status_killed;
   result.signal = SIGKILL;
-  result.reason = status == RunStatus::killed ? "the command was cancelled before it began"
-                                              : "the shell was ended as it began";
+  if (status != RunStatus::killed) result.reason = "the shell was ended as it began";
   return result;
 }
 

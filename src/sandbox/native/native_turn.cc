@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "native/host/guest_socket.h"
 #include "native/host/patience.h"
 #include "python/session_port.h"
 #include "python/stop_patience.h"
@@ -43,13 +44,47 @@ NativeTurn::NativeTurn(native::Box& box, NativeInterpreter& interpreter, Mailbox
 NativeTurn::End NativeTurn::perform() {
   interpreter_.begin_turn();
   if (plan_.cpu.count() > 0) cpu_at_start_ = cpu_time();
+  if (plan_.deadline && plan_.timers != nullptr) {
+    const MutexLock lock(mutex_);
+    alarm_.emplace(*plan_.timers);
+    set_alarm(*plan_.deadline + python::to_leave);
+  }
   while (!end_.answer && !over_) {
     look();
     if (over_) break;
     (void)step(patience_ms());
   }
+  {
+    const MutexLock lock(mutex_);
+    has_ended_ = true;
+  }
   read_rest();
   return end_;
+}
+
+void NativeTurn::call(const std::function<void()>& what) {
+  {
+    const MutexLock lock(mutex_);
+    is_away_ = true;
+  }
+  what();
+  const MutexLock lock(mutex_);
+  is_away_ = false;
+}
+
+// The callback looks again and again, for as long as the turn goes on.
+void NativeTurn::set_alarm(Clock::time_point when) {
+  alarm_->set(when, [this, when] { be_overdue(when); });
+}
+
+// One that has answered is not: the answer waits until what it wrote was taken.
+void NativeTurn::be_overdue(Clock::time_point now) {
+  const MutexLock lock(mutex_);
+  if (has_ended_ || is_overdue_) return;
+  if (!is_away_) return set_alarm(now + python::to_leave);
+  if (interpreter_.has_answered()) return;
+  is_overdue_ = true;
+  interpreter_.command().kill();
 }
 
 void NativeTurn::stop(python::StopReason reason) {
@@ -90,12 +125,19 @@ void NativeTurn::look() {
     return;
   }
   if (end_.stopped == python::StopReason::none) {
-    if (plan_.deadline && now >= *plan_.deadline) stop(python::StopReason::time);
+    if (plan_.deadline && now >= *plan_.deadline && !interpreter_.has_answered())
+      stop(python::StopReason::time);
     if (plan_.cpu.count() > 0 && now >= cpu_due_) look_at_cpu(now);
   }
   bool begins = false, is_heard = false, is_repeated = false;
   {
     const MutexLock lock(mutex_);
+    if (is_overdue_) {
+      end_.stopped = stop_wanted_ = python::StopReason::time;
+      end_.is_killed = true;
+      killed_at_ = now;
+      return;
+    }
     begins = end_.stopped == python::StopReason::none && stop_wanted_ != end_.stopped;
     end_.stopped = stop_wanted_;
     is_heard = acknowledged_ && is_told_;
@@ -219,15 +261,16 @@ bool NativeTurn::read_output(UniqueFd& fd, Stream stream) {
     fd.reset();
     return false;
   }
-  plan_.output(stream, std::string_view(piece.data(), static_cast<std::size_t>(got)));
+  call(
+      [&] { plan_.output(stream, std::string_view(piece.data(), static_cast<std::size_t>(got))); });
   return true;
 }
 
 // A packet. What is none, or too much, ends the interpreter.
 bool NativeTurn::read_port() {
   std::array<char, NativeInterpreter::packet_bytes> packet;
-  const ssize_t got =
-      ::recv(interpreter_.port(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_TRUNC);
+  const ssize_t got = native::receive_bytes(interpreter_.port(), packet.data(), packet.size(),
+                                            MSG_DONTWAIT | MSG_TRUNC);
   if (got == 0) is_port_over_ = true;
   if (got <= 0) return false;
   const auto size = static_cast<std::size_t>(got);
@@ -250,7 +293,7 @@ bool NativeTurn::read_port() {
   const std::string whole = std::move(frame);
   frames_.erase(number);
   frame_bytes_ -= whole.size();
-  if (plan_.listen) plan_.listen(whole);
+  if (plan_.listen) call([&] { plan_.listen(whole); });
   return true;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // NativeTurn: one thing that is asked of an interpreter in a box, from the request to the answer,
 // in one loop of the thread that waits for it: what it writes, what it says through its port,
-// limits, stops, its end.
+// limits, stops, its end. The time limit holds also while nobody takes what it writes: an
+// interpreter that has not answered a while after it is killed then.
 //
 // Threads: perform() is called once, by one thread; stop(), acknowledge(), repeat() and post() by
 // any.
@@ -18,6 +19,7 @@
 #include "cloche/run.h"
 #include "native/host/box.h"
 #include "python/python_session.h"
+#include "sandbox/native/alarm.h"
 #include "sandbox/native/native_interpreter.h"
 
 namespace cloche::sandbox {
@@ -34,6 +36,8 @@ class NativeTurn {
     // otherwise it is killed at once.
     bool is_told = false;
     std::function<void(Stream stream, std::string_view bytes)> output;
+    // Have the deadline while `output` or `listen` is called; null: neither takes its time.
+    kernel::TimerThread* timers = nullptr;
     // Gets the frames of a session.
     std::function<void(std::string_view frame)> listen;
   };
@@ -70,6 +74,9 @@ class NativeTurn {
  private:
   bool step(int wait_ms);
   int patience_ms();
+  void call(const std::function<void()>& what);
+  void set_alarm(Clock::time_point when);
+  void be_overdue(Clock::time_point now);
   void look();
   void look_at_cpu(Clock::time_point now);
   bool does_not_stop(Clock::time_point now);
@@ -104,6 +111,10 @@ class NativeTurn {
   python::StopReason stop_wanted_ GUARDED_BY(mutex_) = python::StopReason::none;
   bool acknowledged_ GUARDED_BY(mutex_) = false;
   bool repeat_wanted_ GUARDED_BY(mutex_) = false;
+  bool is_away_ GUARDED_BY(mutex_) = false;     // in a call of the plan's
+  bool is_overdue_ GUARDED_BY(mutex_) = false;  // it was killed meanwhile
+  bool has_ended_ GUARDED_BY(mutex_) = false;   // this turn
+  std::optional<Alarm> alarm_;
 };
 
 }  // namespace cloche::sandbox

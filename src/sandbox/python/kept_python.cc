@@ -62,17 +62,11 @@ RunResult KeptPython::run(std::string_view source, const PythonOptions& options)
   const MutexLock lock(mutex_);
   const auto begin = std::chrono::steady_clock::now();
   RunResult result;
-  const auto not_begun = [&] {
-    result.status = RunStatus::killed;
-    result.exit_code = status_killed;
-    result.reason = "the code was cancelled before it began";
-    return result;
-  };
-  if (options.stop.stop_requested()) return not_begun();
+  if (options.stop.stop_requested()) return cancelled_before_it_began("the code");
   if (!session_) {
     if (const Result<void> started = start(); !started) {
       drop();
-      if (started.error() == Errno::intr) return not_begun();
+      if (started.error() == Errno::intr) return cancelled_before_it_began("the code");
       result.status = RunStatus::not_started;
       result.exit_code = not_started_status(Errno::noent);
       result.reason = fmt::format("cannot start Python: {}", errno_info(started.error()).message);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that is shared without a file, and that no process shows as its own: given back after it was
-// written, held by a child that never looked at it, under a name, as if it were code. The memory
-// limit ends it.
+// written, held by a child that never looked at it, under a name, as if it were code, by one page
+// that is left of each piece, of a device. The memory limit ends it.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -25,8 +26,25 @@ static void let_child_hold(char* piece) {
   munmap(piece, piece_bytes);
 }
 
+// Piece by piece, so that none is whole for long. What cannot be had is held.
+static int leave_pages(int device) {
+  enum { small_bytes = 1 << 20, page_bytes = 4096, all_bytes = 600 << 20 };
+  const int flags = MAP_SHARED | (device < 0 ? MAP_ANONYMOUS : 0);
+  for (int i = 0; i < all_bytes / small_bytes; ++i) {
+    char* piece = mmap(0, small_bytes, PROT_READ | PROT_WRITE, flags, device, 0);
+    if (piece == MAP_FAILED) raise(SIGKILL);
+    madvise(piece, small_bytes, 23);  // MADV_POPULATE_WRITE
+    munmap(piece + page_bytes, small_bytes - page_bytes);
+  }
+  sleep(1);
+  puts("open: pages that are left");
+  return 0;
+}
+
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
+  if (strcmp(how, "pages") == 0) return leave_pages(-1);
+  if (strcmp(how, "device") == 0) return leave_pages(open("/dev/zero", O_RDWR));
   for (int i = 0; i < pieces; ++i) {
     char* piece = make();
     if (strcmp(how, "child") == 0) {
