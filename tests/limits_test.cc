@@ -199,6 +199,35 @@ TEST(Limits, TheCompilerOfAProgramEndsWithTheRun) {
   EXPECT_LT(sandbox->usage().memory_bytes, std::uint64_t{1} << 20);
 }
 
+// What takes a while to compile, and none to run.
+std::vector<std::byte> long_program() {
+  std::string body = "(func (param i32) (result i32) local.get 0 ";
+  for (int i = 0; i < 100; ++i) body += "i32.const 7 i32.mul local.get 0 i32.xor ";
+  std::string text = "(module (func (export \"_start\"))";
+  for (int i = 0; i < 1500; ++i) text += body + ")";
+  return wasm::from_wat(text + ")");
+}
+
+// Its compiler's place and the turn of that program go on to others.
+TEST(Limits, AStoppedProcessKeepsNobodyFromItsProgram) {
+  const auto sandbox = make_sandbox(), other = make_sandbox();
+  const std::vector<std::byte> program = long_program();
+  bring(*sandbox, "slow", program);
+  bring(*other, "slow", program);
+  const Background run(*sandbox, "./slow & echo $! > pid; wait");
+  ASSERT_TRUE(within_a_minute([] { return wasm::compiler_lives(getpid()); }));
+  EXPECT_EQ(sandbox->run({.script = "kill -STOP $(cat pid)"}).exit_code, 0);
+  const RunResult result = other->run({.script = "./slow", .timeout = std::chrono::minutes(1)});
+  EXPECT_EQ(result.status, RunStatus::exited) << result.reason;
+  EXPECT_EQ(result.exit_code, 0) << result.stderr_data;
+}
+
+TEST(Limits, ArgumentsAreAsManyAsFitOnLinux) {
+  const auto sandbox = make_sandbox();
+  EXPECT_EQ(sandbox->run({.script = "/bin/true $(seq 100000)"}).exit_code, 0);
+  EXPECT_EQ(sandbox->run({.script = "/bin/true $(seq 200000) 2>/dev/null"}).exit_code, 126);
+}
+
 // Also while it is read, by many at a time: what begins as one, and is too large for the rest.
 TEST(Limits, AProgramThatIsReadIsMemory) {
   constexpr std::uint64_t limit = 256 << 20;

@@ -4,6 +4,7 @@
 
 #include "base/resident_memory.h"
 #include "python_session_testing.h"
+#include "wasm/wat_testing.h"
 
 namespace cloche::testing {
 namespace {
@@ -74,6 +75,33 @@ TEST(PythonThreadsEnd, WithATrapInOneOfThem) {
                                "compute()");
   EXPECT_EQ(result.exit_code, 128 + 11);
   EXPECT_THAT(result.reason, HasSubstr("stack"));
+}
+
+// Also of a program that begins threads while room for another one's stack is asked of it.
+TEST(PythonThreads, OfOneProcessAreSoMany) {
+  const auto sandbox = make_sandbox();
+  const std::vector<std::byte> program = wasm::from_wat(R"((module
+    (import "host" "call" (func $call (param i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+    (memory (export "memory") 2)
+    (global (export "__stack_pointer") (mut i32) (i32.const 65536))
+    (global $asked (mut i32) (i32.const 0))
+    (global $begun (mut i32) (i32.const 0))
+    (func $begin
+      (i64.store (i32.const 0) (i64.const 0x30726874)) ;; "thr0"
+      (drop (call $call (i32.const 0) (i32.const 8) (i32.const 1000) (i32.const 1004)))
+      (if (i32.load (i32.const 4))
+        (then (global.set $begun (i32.add (global.get $begun) (i32.const 1))))))
+    (func (export "cloche_thread_start") (param i32))
+    (func (export "cloche_thread_swap") (param i32) (result i32) (i32.const 1))
+    (func (export "host_alloc") (param i32) (result i32)
+      (global.set $asked (i32.add (global.get $asked) (i32.const 1)))
+      (if (i32.lt_u (global.get $asked) (i32.const 200)) (then (call $begin)))
+      (i32.const 16))
+    (func (export "_start") (call $begin) (call $exit (global.get $begun)))))");
+  const std::string_view bytes(reinterpret_cast<const char*>(program.data()), program.size());
+  ASSERT_TRUE(sandbox->files().write("many", bytes, 0755));
+  EXPECT_EQ(sandbox->run({.script = "./many"}).exit_code, 128);
 }
 
 // Locks of C, on which the only thread waits in the C library.

@@ -81,6 +81,37 @@ TEST(Sessions, AFreezeThatWasOvertakenStopsNothing) {
   EXPECT_EQ(goes_on().exit_code, 0);
 }
 
+// What runs from then on is nothing that the pause ends.
+TEST(Sessions, OneThatIsResumedWhileItIsBeingPausedRunsWhatComes) {
+  std::promise<void> begun, released;
+  const HostCommand hold{.name = "hold", .description = {}, .handler = [&](CommandCall&) {
+                           begun.set_value();
+                           released.get_future().wait();
+                           return 0;
+                         }};
+  SessionManager manager(engine(), {.sandbox = {.commands = {hold}}});
+  const SessionPtr session = must_create(manager);
+  const auto run = [&](std::string_view script) {
+    return std::async(std::launch::async, [&session, script] {
+      return Session::use(session)->run({.script = std::string(script), .shell = ShellState::kept});
+    });
+  };
+  auto held = run("hold");
+  begun.get_future().wait();
+  auto paused = std::async(std::launch::async, [&] { return session->pause([] {}); });
+  while (!session->is_pausing()) std::this_thread::yield();
+  auto resumed = std::async(std::launch::async, [&] {
+    EXPECT_TRUE(session->resume());
+    return run("echo on").get();
+  });
+  // It may have come before the pause had its turn; otherwise it waits for that.
+  (void)resumed.wait_for(std::chrono::milliseconds(100));
+  released.set_value();
+  EXPECT_EQ(resumed.get().stdout_data, "on\n");
+  EXPECT_TRUE(paused.get());
+  (void)held.get();
+}
+
 TEST(Sessions, AreNotMadeByAServerThatIsAboutToEnd) {
   std::vector<session::RefusalReason> told;
   SessionManager manager(

@@ -26,10 +26,6 @@ namespace {
 
 constexpr Pid init_pid = 1;  // the parent of orphans: this kernel itself, which reaps them at once
 
-constexpr SignalSet stop_signals =
-    SignalSet(SignalSet::of(sigstop).bits() | SignalSet::of(sigtstp).bits() |
-              SignalSet::of(sigttin).bits() | SignalSet::of(sigttou).bits());
-
 }  // namespace
 
 Kernel::Kernel(KernelServices services, std::unique_ptr<vfs::Namespace> files,
@@ -206,18 +202,20 @@ void Kernel::signal_job(JobId job, int signo) {
 
 void Kernel::stop_all() {
   const KernelLock lock(mutex_);
-  for (const auto& [pid, process] : std::map(processes_)) {
-    if (process->state != ProcessState::running || parked_.contains(pid)) continue;
-    stopped_.push_back(process);
-    (void)post(*process, SignalInfo{.signo = sigstop, .code = si_kernel});
-  }
+  is_frozen_ = true;
+  notice_all();
 }
 
 void Kernel::continue_all() {
   const KernelLock lock(mutex_);
-  for (const std::weak_ptr<Process>& each : std::exchange(stopped_, {})) {
-    if (const ProcessPtr process = each.lock())
-      (void)post(*process, SignalInfo{.signo = sigcont, .code = si_kernel});
+  is_frozen_ = false;
+  notice_all();
+}
+
+// What is at rest looks where it goes on.
+void Kernel::notice_all() noexcept {
+  for (const auto& [pid, process] : processes_) {
+    if (process->task != nullptr && !parked_.contains(pid)) process->task->notice();
   }
 }
 

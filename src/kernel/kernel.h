@@ -80,10 +80,12 @@ class Kernel {
   void kill_job(JobId job) EXCLUDES(kernel_lock);
   // A signal to all processes of a job; returns at once.
   void signal_job(JobId job, int signo) EXCLUDES(kernel_lock);
-  // Stops all processes that are not stopped, but for parked ones, which do nothing; and has those
-  // go on again. A continued one sees nothing but that time has passed.
+  // Has all processes stand still, those that begin too, until they may go on: at their next look
+  // at signals, whatever state they are in and whoever sends them what. They see nothing but that
+  // time has passed. Parked ones do nothing, and SIGKILL ends each.
   void stop_all() EXCLUDES(kernel_lock);
   void continue_all() EXCLUDES(kernel_lock);
+  bool is_frozen() const noexcept REQUIRES(kernel_lock) { return is_frozen_; }
   // One more thread of an interpreter beside its process's own; false at the limit.
   bool add_interpreter_thread() noexcept;
   void remove_interpreter_thread() noexcept { --interpreter_threads_; }
@@ -177,6 +179,7 @@ class Kernel {
   void pack_idle() EXCLUDES(kernel_lock);
   std::array<ResourceLimit, rlimit_count> initial_limits() const;
   void wake_orphaned_group(Pid pgid) REQUIRES(kernel_lock);
+  void notice_all() noexcept REQUIRES(kernel_lock);
 
   Pid next_pid() REQUIRES(kernel_lock);
 
@@ -197,7 +200,7 @@ class Kernel {
   JobId last_job_ GUARDED_BY(kernel_lock) = 0;
   std::uint64_t kills_ GUARDED_BY(kernel_lock) = 0;
   std::chrono::nanoseconds cpu_of_ended_ GUARDED_BY(kernel_lock){0};
-  std::vector<std::weak_ptr<Process>> stopped_ GUARDED_BY(kernel_lock);  // by stop_all
+  bool is_frozen_ GUARDED_BY(kernel_lock) = false;
   std::uint32_t computing_ GUARDED_BY(kernel_lock) = 0;  // tasks that neither sleep nor are parked
   WaitQueue computing_changed_ GUARDED_BY(kernel_lock);
   std::uint64_t last_file_id_ GUARDED_BY(kernel_lock) = 0;

@@ -319,19 +319,22 @@ bool Session::resume() {
   {
     const MutexLock lock(mutex_);
     if (status_ != Status::paused || leaving_) return false;
-    if (!frozen_) {
+    if (!frozen_ && pausing_ == 0) {
       status_ = Status::running;
       last_activity_ = clock_.now();
       return true;
     }
     ++uses_;  // it does not leave meanwhile
   }
-  const bool resumed = thaw();
-  release();
-  return resumed;
+  struct Held {
+    Session& session;
+    ~Held() { session.release(); }
+  };
+  const Held held{*this};
+  return resume_in_turn();
 }
 
-bool Session::thaw() {
+bool Session::resume_in_turn() {
   const MutexLock turn(turn_);
   std::shared_ptr<Sandbox> sandbox;
   {

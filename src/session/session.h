@@ -125,6 +125,7 @@ class Session {
   bool pause(const std::function<void()>& stopping);
   // The same, but its processes stop where they are, all of them, and go on when it is resumed.
   bool freeze(const std::function<void()>& stopping);
+  // A pause that is under way comes first, so that nothing of what runs from now on ends by it.
   bool resume();
 
   // When it is due to be closed, as far as one can say now. No use of it counts as idle.
@@ -141,8 +142,8 @@ class Session {
   void watch_by(std::function<void(Sandbox& sandbox)> watcher);
   void release();
   void load();
-  // With the turn of its own: it was frozen. False: somebody else was there before.
-  bool thaw() EXCLUDES(turn_);
+  // With a turn of its own. False: somebody else was there before.
+  bool resume_in_turn() EXCLUDES(turn_);
   // From now on nobody begins to use it; whether nobody uses it any more by then. Waits.
   bool begin_to_leave(SteadyTime deadline);
   void stay();

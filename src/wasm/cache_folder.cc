@@ -71,7 +71,7 @@ void prepare_cache_folder(const std::filesystem::path& folder) {
   }
 }
 
-void prune_cache_folder(const std::filesystem::path& folder, std::uint64_t limit_bytes,
+void prune_cache_folder(const std::filesystem::path& folder, CacheLimits limits,
                         const std::filesystem::path& kept) noexcept try {
   struct Code {
     std::filesystem::path path;
@@ -92,12 +92,14 @@ void prune_cache_folder(const std::filesystem::path& folder, std::uint64_t limit
     total += codes.back().bytes;
   }
   std::ranges::sort(codes, {}, &Code::time);
+  std::size_t left = codes.size();
   for (const Code& code : codes) {
-    if (total <= limit_bytes) break;
+    if (total <= limits.bytes && left <= limits.programs) break;
     if (code.path == kept) continue;
     std::filesystem::remove(code.path);
     std::filesystem::remove(record_path(code.path));
     total -= code.bytes;
+    --left;
   }
 } catch (const std::exception&) {
   // Another process may prune too; what is left over goes the next time.

@@ -2,6 +2,7 @@
 // The folder of compiled code. For ModuleStore.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -16,9 +17,15 @@ namespace cloche::wasm {
 // HostError.
 void prepare_cache_folder(const std::filesystem::path& folder);
 
-// Removes the code that was not used for the longest time until what is left has at most
-// `limit_bytes`; `kept` stays. Code that a process has mapped works on. Folders in it are apart.
-void prune_cache_folder(const std::filesystem::path& folder, std::uint64_t limit_bytes,
+// Of code: `programs`, as each look at a folder takes time for all that it has.
+struct CacheLimits {
+  std::uint64_t bytes = 0;
+  std::size_t programs = 0;
+};
+
+// Removes the code that was not used for the longest time until what is left is within the limits;
+// `kept` stays. Code that a process has mapped works on. Folders in it are apart.
+void prune_cache_folder(const std::filesystem::path& folder, CacheLimits limits,
                         const std::filesystem::path& kept) noexcept;
 
 // Remembers for prune_cache_folder that this code was used now.

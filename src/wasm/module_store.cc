@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -476,9 +477,11 @@ bool ModuleStore::keep(const Request& request, const UniqueFd& code) {
   if (options_.cache_folder.empty()) return false;
   struct stat status;
   if (fstat(code.get(), &status) != 0) return false;
-  const std::uint64_t limit_bytes =
-      request.from_host ? options_.cache_limit_bytes : options_.guest_cache_limit_bytes;
-  if (!request.from_host && static_cast<std::uint64_t>(status.st_size) > limit_bytes) return false;
+  const CacheLimits limits =
+      request.from_host
+          ? CacheLimits{options_.cache_limit_bytes, std::numeric_limits<std::size_t>::max()}
+          : CacheLimits{options_.guest_cache_limit_bytes, options_.guest_cache_limit_programs};
+  if (!request.from_host && static_cast<std::uint64_t>(status.st_size) > limits.bytes) return false;
   const auto path = code_path(request);
   try {
     save_trusted(path, request.digest, request.wasm_bytes,
@@ -486,7 +489,7 @@ bool ModuleStore::keep(const Request& request, const UniqueFd& code) {
   } catch (const HostError&) {
     return false;
   }
-  prune_cache_folder(path.parent_path(), limit_bytes, path);
+  prune_cache_folder(path.parent_path(), limits, path);
   return true;
 }
 

@@ -60,6 +60,7 @@ class ModuleStore {
     // The same for the code of programs that guests bring, which is counted apart. A single one
     // beyond it is not kept.
     std::uint64_t guest_cache_limit_bytes = std::uint64_t{256} << 20;
+    std::size_t guest_cache_limit_programs = 2048;
   };
 
   // Throws HostError when the cache folder cannot be made or is not this user's alone. The engine

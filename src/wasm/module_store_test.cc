@@ -311,6 +311,17 @@ TEST_F(ModuleStoreTest, GuestCodeBeyondTheLimitIsNotKept) {
   EXPECT_TRUE(cached(".code").empty());
 }
 
+TEST_F(ModuleStoreTest, OfGuestsProgramsSoManyAreKept) {
+  ModuleStore::Options small = options();
+  small.guest_cache_limit_programs = 2;
+  for (int i = 0; i < 5; ++i)
+    ASSERT_TRUE(ModuleStore(test_engine(), small).load(from_wat(numbered(i)), "guest"));
+  EXPECT_EQ(cached(".code").size(), 2U);
+  compiled = 0;
+  ASSERT_TRUE(ModuleStore(test_engine(), small).load(from_wat(numbered(4)), "guest"));
+  EXPECT_EQ(compiled, 0);
+}
+
 TEST_F(ModuleStoreTest, WhatWasUsedLastStays) {
   const auto now = std::filesystem::file_time_type::clock::now();
   const auto load = [&](int number, std::uint64_t limit_bytes) {

@@ -251,6 +251,17 @@ class Sandboxes(WithServer):
             until(lambda: kept.rest("GET")[1]["state"] == "paused", "it is paused again")
 
 
+    def test_one_that_cannot_be_paused_at_its_end_runs_on(self):
+        box = Box(self.server, autoPause=True, autoPauseMemory=False)
+        root = {"Authorization": "Basic " + base64.b64encode(b"root:").decode()}
+        self.assertEqual(box.run("mv /dev /before; echo no folder > /dev; echo done", headers=root)[0], "done\n")
+        self.assertEqual(box.rest("POST", "/timeout", {"timeout": 0})[0], 204)
+        until(lambda: f"session {box.id} cannot be paused" in self.server.log(), "its end has come")
+        self.assertEqual(box.rest("GET")[1]["state"], "running")
+        self.assertEqual(box.run("rm /dev; mv /before /dev; echo on", headers=root)[0], "on\n")
+        self.assertEqual(box.rest("POST", "/timeout", {"timeout": 0})[0], 204)
+        until(lambda: box.rest("GET")[1]["state"] == "paused", "it can be now")
+
     def test_a_command_without_an_end_keeps_nothing_from_its_end(self):
         # By a request, and because its time is over.
         for ends in [lambda box: box.rest("POST", "/pause", {"memory": False}),

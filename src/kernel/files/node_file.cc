@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "kernel/kernel.h"
@@ -74,13 +73,15 @@ class NodeFile::Transfer {
   NodeFile& file_;
 };
 
-// One that gives the lock up on the way.
+// An append, with a turn where it gives the lock up on the way.
 class NodeFile::Append {
  public:
-  Append(Kernel& kernel, LockKey file) REQUIRES(kernel_lock) : kernel_(kernel), file_(file) {
-    kernel_.append_turns().taken.insert(file_);
+  Append(Kernel& kernel, LockKey file, std::size_t bytes) REQUIRES(kernel_lock)
+      : kernel_(kernel), file_(file), has_turn_(bytes > piece_bytes) {
+    if (has_turn_) kernel_.append_turns().taken.insert(file_);
   }
   ~Append() NO_THREAD_SAFETY_ANALYSIS {
+    if (!has_turn_) return;
     kernel_.append_turns().taken.erase(file_);
     kernel_.append_turns().changed.wake_all();
   }
@@ -89,7 +90,8 @@ class NodeFile::Append {
 
  private:
   Kernel& kernel_;
-  LockKey file_;
+  const LockKey file_;
+  const bool has_turn_;
 };
 
 Result<void> NodeFile::wait_for_position(Task& task) {
@@ -100,6 +102,18 @@ Result<void> NodeFile::wait_for_position(Task& task) {
 Result<std::size_t> NodeFile::read(Task& task, std::span<std::byte> to) {
   CLOCHE_TRY(wait_for_position(task));
   const Transfer transfer(*this);
+  return move_here(task, to);
+}
+
+Result<std::size_t> NodeFile::read_each(Task& task, Buffers to) {
+  CLOCHE_TRY(wait_for_position(task));
+  const Transfer transfer(*this);
+  return each_in_turns(task, to,
+                       [&](std::span<std::byte> buffer, std::size_t)
+                           REQUIRES(kernel_lock) { return move_here(task, buffer); });
+}
+
+Result<std::size_t> NodeFile::move_here(Task& task, std::span<std::byte> to) {
   CLOCHE_ASSIGN(const std::size_t count, pread(task, to, position_));
   position_ += count;
   return std::size_t{count};
@@ -118,15 +132,32 @@ Result<std::size_t> NodeFile::pread(Task& task, std::span<std::byte> to, std::ui
 Result<std::size_t> NodeFile::write(Task& task, std::span<const std::byte> from) {
   CLOCHE_TRY(wait_for_position(task));
   const Transfer transfer(*this);
-  if ((flags_ & o_append) == 0) {
-    CLOCHE_ASSIGN(const std::size_t count, pwrite(task, from, position_));
-    position_ += count;
-    return std::size_t{count};
-  }
+  if ((flags_ & o_append) == 0) return put_here(task, from);
   CLOCHE_ASSIGN(const std::size_t count, append(task, from));
   if (count != 0) {
     CLOCHE_ASSIGN(position_, size());
   }
+  return std::size_t{count};
+}
+
+Result<std::size_t> NodeFile::write_each(Task& task, Buffers from) {
+  CLOCHE_TRY(wait_for_position(task));
+  const Transfer transfer(*this);
+  if ((flags_ & o_append) == 0) {
+    return each_in_turns(task, from,
+                         [&](std::span<std::byte> buffer, std::size_t)
+                             REQUIRES(kernel_lock) { return put_here(task, buffer); });
+  }
+  CLOCHE_ASSIGN(const std::size_t count, append_each(task, from));
+  if (count != 0) {
+    CLOCHE_ASSIGN(position_, size());
+  }
+  return std::size_t{count};
+}
+
+Result<std::size_t> NodeFile::put_here(Task& task, std::span<const std::byte> from) {
+  CLOCHE_ASSIGN(const std::size_t count, pwrite(task, from, position_));
+  position_ += count;
   return std::size_t{count};
 }
 
@@ -154,13 +185,31 @@ Result<std::size_t> NodeFile::pwrite(Task& task, std::span<const std::byte> from
 }
 
 Result<std::size_t> NodeFile::append(Task& task, std::span<const std::byte> from) {
+  CLOCHE_TRY(wait_to_append(task));
+  const Append turn(task.kernel(), lock_key(), from.size());
+  return put_at_end(task, from);
+}
+
+Result<std::size_t> NodeFile::append_each(Task& task, Buffers from) {
+  CLOCHE_TRY(wait_to_append(task));
+  std::size_t total = 0;
+  for (const std::span<std::byte> buffer : from) total += buffer.size();
+  const Append turn(task.kernel(), lock_key(), total);
+  return each_in_turns(task, from,
+                       [&](std::span<std::byte> buffer, std::size_t)
+                           REQUIRES(kernel_lock) { return put_at_end(task, buffer); });
+}
+
+Result<void> NodeFile::wait_to_append(Task& task) {
   if (!io_) return Errno::badf;
   if (is_directory()) return Errno::isdir;
-  if (from.empty()) return std::size_t{0};
   AppendTurns& turns = task.kernel().append_turns();
   while (turns.taken.contains(lock_key())) CLOCHE_TRY(task.block({&turns.changed}));
-  std::optional<Append> turn;
-  if (from.size() > piece_bytes) turn.emplace(task.kernel(), lock_key());
+  return {};
+}
+
+Result<std::size_t> NodeFile::put_at_end(Task& task, std::span<const std::byte> from) {
+  if (from.empty()) return std::size_t{0};
   std::uint64_t room = std::min(from.size(), transfer_max);
   if (memfd_ || task.process().limits[rlimit_fsize].soft != rlim_infinity) {
     CLOCHE_ASSIGN(const std::uint64_t now, size());

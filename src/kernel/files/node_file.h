@@ -55,6 +55,11 @@ class NodeFile : public InodeFile {
                              std::uint64_t offset) override REQUIRES(kernel_lock);
   // At the end, whatever the position is; the position stays (RWF_APPEND, pwrite with O_APPEND).
   Result<std::size_t> append(Task& task, std::span<const std::byte> from) REQUIRES(kernel_lock);
+  // The same for several buffers, as one transfer (readv, writev).
+  using Buffers = std::span<const std::span<std::byte>>;
+  Result<std::size_t> read_each(Task& task, Buffers to) REQUIRES(kernel_lock);
+  Result<std::size_t> write_each(Task& task, Buffers from) REQUIRES(kernel_lock);
+  Result<std::size_t> append_each(Task& task, Buffers from) REQUIRES(kernel_lock);
   // A directory takes any cookie that it gave, and 0.
   Result<void> wait_for_position(Task& task) override REQUIRES(kernel_lock);
   Result<std::uint64_t> seek(std::int64_t offset, std::uint32_t whence) override
@@ -93,6 +98,10 @@ class NodeFile : public InodeFile {
   class Transfer;
   class Append;
 
+  Result<std::size_t> move_here(Task& task, std::span<std::byte> to) REQUIRES(kernel_lock);
+  Result<std::size_t> put_here(Task& task, std::span<const std::byte> from) REQUIRES(kernel_lock);
+  Result<std::size_t> put_at_end(Task& task, std::span<const std::byte> from) REQUIRES(kernel_lock);
+  Result<void> wait_to_append(Task& task) REQUIRES(kernel_lock);
   Result<void> check_seals(std::uint64_t end, std::uint64_t size_now) const;
   Result<std::uint64_t> size() const;
 

@@ -12,7 +12,6 @@
 namespace cloche::kernel::lnx {
 namespace {
 
-constexpr std::size_t max_strings = 65536;       // of one argv or environ
 constexpr std::uint64_t max_string = 128 << 10;  // MAX_ARG_STRLEN
 
 Result<std::vector<std::string>> read_strings(const wasm::GuestMemory& memory,
@@ -22,11 +21,10 @@ Result<std::vector<std::string>> read_strings(const wasm::GuestMemory& memory,
   for (std::uint32_t at = address;; at += 4) {
     CLOCHE_ASSIGN(const std::uint32_t pointer, memory.read<std::uint32_t>(at));
     if (pointer == 0) return strings;
-    if (strings.size() >= max_strings) return Errno::toobig;
     Result<std::string> text = memory.read_string(pointer, max_string);
     if (!text) return text.error() == Errno::nametoolong ? Errno::toobig : text.error();
-    if (text->size() + 5 > budget) return Errno::toobig;
-    budget -= text->size() + 5;
+    if (argument_weight(*text) > budget) return Errno::toobig;
+    budget -= argument_weight(*text);
     strings.push_back(*std::move(text));
   }
 }

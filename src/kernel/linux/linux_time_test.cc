@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <future>
 
 #include "kernel/kernel.h"
 #include "kernel/linux/linux_puppet_testing.h"
@@ -236,6 +238,32 @@ TEST(linux_time, timerfd) {
     EXPECT_EQ(guest.call(nr_timerfd_settime, guest.open("f", o_creat), 0, setting, 0), -EINVAL);
     EXPECT_EQ(guest.call(nr_timerfd_settime, fd, 8, setting, 0), -EINVAL);
   });
+}
+
+// All kernels have one thread for them.
+TEST(linux_time, timers_of_a_kernel_that_is_busy_keep_no_others_waiting) {
+  TimerThread timers;
+  TestKernel machine(timers);
+  std::promise<void> armed;
+  const ProcessPtr process = start_guest(machine, [&](Guest& guest) {
+    constexpr std::int32_t sigev_none = 1, clock_monotonic = 1;
+    const std::uint32_t id = guest.reserve(4);
+    const std::uint32_t event = guest.put(std::array<std::int32_t, 16>{0, 0, sigev_none});
+    EXPECT_EQ(guest.call(nr_timer_create, clock_monotonic, event, id), 0);
+    const std::uint32_t often = guest.put(Itimerspec{{0, 1}, {0, 1}});
+    EXPECT_EQ(guest.call(nr_timer_settime, guest.get<std::int32_t>(id), 0, often, 0), 0);
+    armed.set_value();
+    (void)guest.call(nr_nanosleep, guest.put(Timespec{1000, 0}), 0);
+  });
+  armed.get_future().wait();
+  {
+    const KernelLock busy(machine.kernel().mutex());
+    std::promise<void> told;
+    timers.add(timers.clock().steady() + 50ms, nullptr, [&] { told.set_value(); });
+    EXPECT_EQ(told.get_future().wait_for(60s), std::future_status::ready);
+  }
+  machine.kernel().signal_job(process->job, sigkill);
+  EXPECT_EQ(machine.wait(process).term_signal(), sigkill);
 }
 
 }  // namespace

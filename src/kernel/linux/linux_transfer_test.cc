@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 
 #include "kernel/kernel.h"
@@ -136,32 +137,62 @@ TEST(linux_transfer, two_that_share_a_position_write_one_after_the_other) {
   shared.reset();
 }
 
-// Each is longer than a turn, and of a description of its own.
-TEST(linux_transfer, an_append_is_one_piece) {
-  constexpr std::uint32_t bytes = 6U << 20;
+// Each of two is longer than a turn, in so many buffers: to a description of its own that appends,
+// or to one that both have.
+enum class To : std::uint8_t { its_end, its_position };
+void expect_one_piece(To where, std::uint32_t buffers) {
+  constexpr std::uint32_t bytes = 6U << 20, most_buffers = 3;
   TestKernel machine;
+  FilePtr of_both;
   machine.write_file("/tmp/a", std::string(bytes, 'a'), 0666);
   machine.write_file("/tmp/b", std::string(bytes, 'b'), 0666);
   machine.write_file("/tmp/log", "", 0666);
+  if (where == To::its_position) {
+    run_guest(machine, [&](Guest& guest) {
+      const std::int32_t fd = guest.open("/tmp/log", o_wronly);
+      const KernelLock lock(machine.kernel().mutex());
+      of_both = *guest.process().fds.get(fd);
+    });
+  }
   const auto writer = [&](const char* from) {
-    return start_guest(machine, [from](Guest& guest) {
+    return start_guest(machine, [&, from](Guest& guest) {
       constexpr std::uint32_t prot_read = 1, map_private = 2;
+      constexpr std::int32_t log = 7;
       const std::int32_t text =
           guest.call(nr_mmap2, 0, bytes, prot_read, map_private, guest.open(from), 0);
-      const std::int32_t log = guest.open("/tmp/log", o_wronly | o_append);
-      EXPECT_EQ(guest.call(nr::write, log, text, bytes), static_cast<std::int32_t>(bytes));
+      if (of_both) {
+        const KernelLock lock(machine.kernel().mutex());
+        ASSERT_TRUE(guest.process().fds.install_at(log, of_both, 0));
+      } else {
+        EXPECT_EQ(guest.call(nr::dup3, guest.open("/tmp/log", o_wronly | o_append), log, 0), log);
+      }
+      const std::uint32_t piece = bytes / buffers;
+      std::array<Iovec, most_buffers> pieces{};
+      for (std::uint32_t i = 0; i < buffers; ++i) pieces[i] = {text + i * piece, piece};
+      EXPECT_EQ(guest.call(nr::writev, log, guest.put(pieces), buffers),
+                static_cast<std::int32_t>(bytes));
     });
   };
   const ProcessPtr one = writer("/tmp/a"), two = writer("/tmp/b");
   EXPECT_EQ(machine.wait(one).raw(), 0);
   EXPECT_EQ(machine.wait(two).raw(), 0);
   const KernelLock lock(machine.kernel().mutex());
+  of_both.reset();
   vfs::Namespace& space = machine.files();
   const std::string log = *vfs::PathOperations(space, space.root(), vfs::root_credentials())
                                .read_file("/tmp/log", std::uint64_t{2} * bytes);
   ASSERT_EQ(log.size(), std::size_t{2} * bytes);
   EXPECT_EQ(log.find_first_not_of(log.front()), std::size_t{bytes});
   EXPECT_EQ(log.find_first_not_of(log.back(), bytes), std::string::npos);
+}
+
+TEST(linux_transfer, an_append_is_one_piece) {
+  expect_one_piece(To::its_end, 1);
+  expect_one_piece(To::its_end, 3);
+}
+
+TEST(linux_transfer, a_list_of_buffers_at_the_position_is_one_piece) {
+  expect_one_piece(To::its_position, 3);
 }
 
 // Takes everything, and kills who writes to it.

@@ -92,7 +92,8 @@ class Wanted {
 
   Result<void> look() const REQUIRES(kernel_lock) {
     if (task_ != nullptr) {
-      if (task_->attend() && task_->unwinding()) return Errno::intr;
+      // It has a compiler's place, and locks, which others wait for.
+      if (task_->attend(Task::Stops::later) && task_->unwinding()) return Errno::intr;
       return {};
     }
     if (kernel_.kills() != kills_ || stop_.stop_requested()) return Errno::intr;
@@ -191,7 +192,7 @@ Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecR
                                    Task* task, const std::stop_token& stop) {
   std::size_t total = 0;
   for (const auto* list : {&request.argv, &request.environment}) {
-    for (const std::string& text : *list) total += text.size() + 1 + sizeof(std::uint32_t);
+    for (const std::string& text : *list) total += argument_weight(text);
   }
   if (total > kernel.limits().argument_bytes) return Errno::toobig;
   if (request.argv.empty()) request.argv.emplace_back();

@@ -3,10 +3,12 @@
 // limits).
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -25,6 +27,10 @@ struct ExecRequest {
   vfs::Node start;
   vfs::Follow follow = vfs::Follow::yes;
 };
+
+// What a word of argv or the environment takes of KernelLimits::argument_bytes: itself and a
+// pointer to it, as on Linux of 64 bits, so that what fits there fits here.
+constexpr std::size_t argument_weight(std::string_view word) { return word.size() + 1 + 8; }
 
 // What exec changes in the process that it happens to.
 struct ExecIdentity {

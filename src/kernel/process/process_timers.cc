@@ -28,6 +28,16 @@ ProcessTimers::Nanoseconds moment_of(std::uint64_t limit_s) {
 constexpr ProcessTimers::Nanoseconds shortest_period = 100us;
 // While its signal is still pending, a timer has nothing to do but to count.
 constexpr ProcessTimers::Nanoseconds pending_period = 10ms;
+// Until the next try, where its kernel is busy.
+constexpr ProcessTimers::Nanoseconds first_busy_period = 1ms;
+
+// Most calls hold the lock for less than that. The analysis follows no lock out of a loop.
+bool try_for_a_moment(KernelMutex& mutex) TRY_ACQUIRE(true, kernel_lock) NO_THREAD_SAFETY_ANALYSIS {
+  for (int tries = 0; tries < 20; ++tries) {
+    if (mutex.try_lock()) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -71,12 +81,24 @@ void ProcessTimers::schedule(std::int32_t key, Timer& timer, Nanoseconds at_leas
   const Nanoseconds wait = std::max(*timer.expiry - now(timer.clock), at_least);
   timer.arming = ++last_arming_;
   Kernel& kernel = process_.kernel();
-  timer.host_timer = kernel.services().timers.add(
-      kernel.clock().steady() + wait, &kernel,
-      [&kernel, weak = process_.weak_from_this(), key, arming = timer.arming] {
-        const KernelLock lock(kernel.mutex());
-        const ProcessPtr process = weak.lock();
-        if (process && process->timers) process->timers->due(key, arming);
+  timer.host_timer =
+      tell_later({kernel, process_.weak_from_this(), key, timer.arming}, wait, first_busy_period);
+}
+
+// On a thread that all sandboxes have: it does not wait for a lock that a guest's processes keep
+// busy.
+TimerThread::Id ProcessTimers::tell_later(Telling what, Nanoseconds wait, Nanoseconds if_busy) {
+  Kernel& kernel = what.kernel;
+  return kernel.services().timers.add(
+      kernel.clock().steady() + wait, &kernel, [what = std::move(what), if_busy]() mutable {
+        KernelMutex& mutex = what.kernel.mutex();
+        if (!try_for_a_moment(mutex)) {
+          (void)tell_later(std::move(what), if_busy, std::min(2 * if_busy, pending_period));
+          return;
+        }
+        const KernelLock lock(mutex, std::adopt_lock);
+        const ProcessPtr process = what.process.lock();
+        if (process && process->timers) process->timers->due(what.key, what.arming);
       });
 }
 

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "base/result.h"
@@ -19,6 +20,7 @@
 
 namespace cloche::kernel {
 
+class Kernel;
 class Process;
 
 class ProcessTimers {
@@ -93,6 +95,13 @@ class ProcessTimers {
   Setting setting_of(const Timer& timer) const REQUIRES(kernel_lock);
   void arm(std::int32_t key, Timer& timer, Setting setting) REQUIRES(kernel_lock);
   void schedule(std::int32_t key, Timer& timer, Nanoseconds at_least) REQUIRES(kernel_lock);
+  struct Telling {
+    Kernel& kernel;
+    std::weak_ptr<Process> process;
+    std::int32_t key;
+    std::uint64_t arming;
+  };
+  static TimerThread::Id tell_later(Telling what, Nanoseconds wait, Nanoseconds if_busy);
   void disarm(Timer& timer) noexcept;
   const Timer* find(std::int32_t id) const;
 

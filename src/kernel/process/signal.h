@@ -71,6 +71,9 @@ class SignalSet {
 
 inline constexpr SignalSet unblockable =
     SignalSet(SignalSet::of(sigkill).bits() | SignalSet::of(sigstop).bits());
+inline constexpr SignalSet stop_signals =
+    SignalSet(SignalSet::of(sigstop).bits() | SignalSet::of(sigtstp).bits() |
+              SignalSet::of(sigttin).bits() | SignalSet::of(sigttou).bits());
 
 // sigaction(2). `handler` is an index of the guest's function table; 0 and 1 are SIG_DFL and
 // SIG_IGN.

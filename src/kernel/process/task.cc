@@ -283,13 +283,19 @@ Result<void> Task::block(std::span<WaitQueue* const> queues, Deadline deadline) 
   return {};
 }
 
-bool Task::attend() {
+bool Task::attend(Stops stops) {
   for (;;) {
     if (unwinding_) return true;
+    if (stops == Stops::here) stand_still();
     SignalState& signals = owner_->signals;
     // Between vfork and exec the guest's code is the child's: the parent's signals wait.
-    const SignalSet deliverable =
+    SignalSet deliverable =
         vfork_child_ ? signals.deliverable() & SignalSet::of(sigkill) : signals.deliverable();
+    bool has_more = vfork_child_ != nullptr;
+    if (stops == Stops::later) {
+      has_more |= kernel_.is_frozen() || !(deliverable & stop_signals).empty();
+      deliverable = deliverable & ~stop_signals;
+    }
     SignalSet handled;
     std::optional<int> next;
     for (std::uint64_t bits = deliverable.bits(); bits != 0; bits &= bits - 1) {
@@ -303,12 +309,12 @@ bool Task::attend() {
     // Death comes first, then the handlers, then stops.
     if (deliverable.has(sigkill)) next = sigkill;
     if (!next && interpreter_signals_) {
-      attention_.store(vfork_child_ != nullptr, std::memory_order_release);
+      attention_.store(has_more, std::memory_order_release);
       tell_interpreter(handled);
       return told_;
     }
     if (!next) {
-      attention_.store(!handled.empty() || vfork_child_ != nullptr, std::memory_order_release);
+      attention_.store(!handled.empty() || has_more, std::memory_order_release);
       if (handled.empty()) return false;
       const wasm::GuestMemory memory = instance_->memory();
       (void)memory.write<std::uint32_t>(*pending_word_, 1);
@@ -380,14 +386,26 @@ void Task::stop_here(int signo) {
   process.state = ProcessState::stopped;
   process.pending_report = WaitStatus::stopped(signo);
   kernel_.report_to_parent(process, cld_stopped, signo);
-  while (process.state == ProcessState::stopped && !process.signals.pending().has(sigkill)) {
-    sleeping_ = true;
-    end_computing();
-    (void)waiter_.sleep(kernel_.mutex(), {}, std::nullopt);
-    begin_computing();
-    sleeping_ = false;
-  }
+  while (process.state == ProcessState::stopped && !process.signals.pending().has(sigkill))
+    sleep_until_noticed();
   process.state = ProcessState::running;
+}
+
+// Whatever its signals are, and whose code it runs; death alone ends it before.
+void Task::stand_still() {
+  while (kernel_.is_frozen() && !owner_->signals.pending().has(sigkill)) {
+    stands_still_ = true;
+    sleep_until_noticed();
+    stands_still_ = false;
+  }
+}
+
+void Task::sleep_until_noticed() {
+  sleeping_ = true;
+  end_computing();
+  (void)waiter_.sleep(kernel_.mutex(), {}, std::nullopt);
+  begin_computing();
+  sleeping_ = false;
 }
 
 void Task::notice(wasm::RunHere* here) noexcept {

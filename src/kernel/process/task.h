@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -100,9 +101,11 @@ class Task {
   }
   Result<void> block(std::span<WaitQueue* const> queues, Deadline deadline) REQUIRES(kernel_lock);
 
-  // Looks at the pending signals: default actions happen here (a stop sleeps here). True when a
-  // handler must run, or the task must unwind.
-  bool attend() REQUIRES(kernel_lock);
+  // Looks at the pending signals: default actions happen here (a stop sleeps here, and so does who
+  // is frozen). True when a handler must run, or the task must unwind. Who has what others wait for
+  // stops later, at the next look.
+  enum class Stops : std::uint8_t { here, later };
+  bool attend(Stops stops = Stops::here) REQUIRES(kernel_lock);
   // The guest is to leave its code: exit, a fatal signal, a kill, or an exec that succeeded.
   bool unwinding() const noexcept REQUIRES(kernel_lock) { return unwinding_; }
   // An exec has succeeded: the next program starts when this one's code is left.
@@ -155,6 +158,8 @@ class Task {
   std::chrono::nanoseconds cpu_time() const REQUIRES(kernel_lock);
   // What /proc tells: it sleeps in a system call; its linear memory when it last called.
   bool sleeping() const noexcept REQUIRES(kernel_lock) { return sleeping_ || parked_; }
+  // It is frozen, and has seen it.
+  bool stands_still() const noexcept REQUIRES(kernel_lock) { return stands_still_; }
   std::uint64_t memory_bytes() const noexcept REQUIRES(kernel_lock) { return memory_bytes_; }
 
   // --- Called with the kernel lock held, by any thread ---
@@ -200,6 +205,8 @@ class Task {
   LeftProgram run_program() noexcept EXCLUDES(kernel_lock);
   StartupEnd call_program() EXCLUDES(kernel_lock);
   void stop_here(int signo) REQUIRES(kernel_lock);
+  void stand_still() REQUIRES(kernel_lock);
+  void sleep_until_noticed() REQUIRES(kernel_lock);
   // Between two sleeps. Each that begins while others of the sandbox compute has its place after
   // them, and the priority of that place.
   void begin_computing() REQUIRES(kernel_lock);
@@ -232,6 +239,7 @@ class Task {
   std::uint64_t memory_bytes_ GUARDED_BY(kernel_lock) = 0;
   Waiter waiter_ GUARDED_BY(kernel_lock);  // by the kernel's clock
   bool sleeping_ GUARDED_BY(kernel_lock) = false;
+  bool stands_still_ GUARDED_BY(kernel_lock) = false;
   bool parked_ GUARDED_BY(kernel_lock) = false;
   SteadyTime parked_since_ GUARDED_BY(kernel_lock);
   bool computing_ GUARDED_BY(kernel_lock) = false;  // counts among those of the kernel

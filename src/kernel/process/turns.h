@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <span>
 
 #include "base/result.h"
 #include "kernel/time/kernel_lock.h"
@@ -46,6 +47,26 @@ Result<std::size_t> in_turns(Task& task, std::size_t size, Piece&& piece) REQUIR
     if (!moved) break;
     done += *moved;
     if (*moved < count || !turns.go_on()) break;
+  }
+  return done;
+}
+
+// `move(buffer, done)` for each of the buffers until one comes back short. Small ones are moved
+// together, with no turn of others in between.
+template <typename Buffer, typename Move>
+Result<std::size_t> each_in_turns(Task& task, std::span<const Buffer> buffers, Move&& move)
+    REQUIRES(kernel_lock) {
+  Turns turns(task);
+  std::size_t done = 0, looked_at = 0;
+  for (const Buffer& buffer : buffers) {
+    const Result<std::size_t> count = move(buffer, done);
+    if (!count && done == 0) return count;
+    if (!count) break;
+    done += *count;
+    if (*count < buffer.size()) break;
+    if (done - looked_at < piece_bytes) continue;
+    looked_at = done;
+    if (!turns.go_on()) break;
   }
   return done;
 }

@@ -23,25 +23,6 @@ std::size_t total_of(std::span<const GuestBuffer> buffers) {
   return total;
 }
 
-// `move(buffer, done)` for each buffer until one comes back short. Small ones are moved together,
-// with no turn of others in between.
-Result<std::size_t> one_by_one(Task& task, std::span<const GuestBuffer> buffers, const auto& move)
-    REQUIRES(kernel_lock) {
-  Turns turns(task);
-  std::size_t done = 0, looked_at = 0;
-  for (const GuestBuffer& buffer : buffers) {
-    const Result<std::size_t> count = move(buffer, done);
-    if (!count && done == 0) return count;
-    if (!count) break;
-    done += *count;
-    if (*count < buffer.size()) break;
-    if (done - looked_at < piece_bytes) continue;
-    looked_at = done;
-    if (!turns.go_on()) break;
-  }
-  return done;
-}
-
 Result<std::size_t> read_gathered(Task& task, File& file, std::span<const GuestBuffer> buffers)
     REQUIRES(kernel_lock) {
   std::vector<std::byte> bytes(std::min(total_of(buffers), gather_bytes));
@@ -85,10 +66,11 @@ Result<std::size_t> read_uncounted(Task& task, File& file, std::span<const Guest
   const auto move = [&](GuestBuffer buffer, std::size_t done) REQUIRES(kernel_lock) {
     return offset ? file.pread(task, buffer, *offset + done) : file.read(task, buffer);
   };
-  const bool positions = offset || has_positions(file);
-  if (!positions && total_of(buffers) == 0) return std::size_t{0};
+  auto* const node_file = dynamic_cast<NodeFile*>(&file);
+  if (node_file == nullptr && !offset && total_of(buffers) == 0) return std::size_t{0};
   if (buffers.empty()) return move({}, 0);
-  if (positions || buffers.size() == 1) return one_by_one(task, buffers, move);
+  if (offset || buffers.size() == 1) return each_in_turns(task, buffers, move);
+  if (node_file != nullptr) return node_file->read_each(task, buffers);
   return read_gathered(task, file, buffers);
 }
 
@@ -98,7 +80,11 @@ Result<std::size_t> write_uncounted(Task& task, File& file, std::span<const Gues
     return offset ? file.pwrite(task, buffer, *offset + done) : file.write(task, buffer);
   };
   if (total_of(buffers) == 0) return move({}, 0);
-  if (offset || has_positions(file) || buffers.size() == 1) return one_by_one(task, buffers, move);
+  auto* const node_file = dynamic_cast<NodeFile*>(&file);
+  if (node_file != nullptr && offset && (file.flags() & o_append) != 0)
+    return node_file->append_each(task, buffers);
+  if (offset || buffers.size() == 1) return each_in_turns(task, buffers, move);
+  if (node_file != nullptr) return node_file->write_each(task, buffers);
   return write_gathered(task, file, buffers);
 }
 
@@ -145,9 +131,7 @@ Result<std::size_t> write_vector(Task& task, File& file, std::span<const GuestBu
 
 Result<std::size_t> append_vector(Task& task, NodeFile& file,
                                   std::span<const GuestBuffer> buffers) {
-  const auto move = [&](GuestBuffer buffer, std::size_t)
-                        REQUIRES(kernel_lock) { return file.append(task, buffer); };
-  CLOCHE_ASSIGN(const std::size_t count, one_by_one(task, buffers, move));
+  CLOCHE_ASSIGN(const std::size_t count, file.append_each(task, buffers));
   count_written(task.process(), count);
   return std::size_t{count};
 }

@@ -2,7 +2,8 @@
 // Vectored transfers: what both system-call interfaces do with a guest's list of buffers.
 //
 // Only the first piece of a transfer may sleep: what has been moved is reported, however the rest
-// goes. A file with positions takes the buffers one after the other (it never sleeps in between).
+// goes. A file with positions takes the buffers one after the other (it never sleeps in between);
+// at its position, and at its end, they are one piece to others all the same.
 // Anything else sees one transfer, so that a message stays one, a write of up to PIPE_BUF bytes is
 // not divided, and a second piece cannot block after the first: several buffers go through one of
 // the host's. What is moved counts in the process's usage (/proc/<pid>/io). Kernel lock held.

@@ -31,7 +31,7 @@ class KernelMutex {
   // std::mutex says nothing to the analysis, so it cannot follow these.
   void lock() ACQUIRE(kernel_lock) NO_THREAD_SAFETY_ANALYSIS { mutex_.lock(); }
   void unlock() RELEASE(kernel_lock) NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
-  // Whether it is held now; it does not wait.
+  // Whether it has it now; it does not wait.
   bool try_lock() TRY_ACQUIRE(true, kernel_lock) NO_THREAD_SAFETY_ANALYSIS {
     return mutex_.try_lock();
   }
@@ -60,6 +60,8 @@ class SCOPED_CAPABILITY KernelLock {
   explicit KernelLock(KernelMutex& mutex) ACQUIRE(kernel_lock) : mutex_(mutex.mutex_) {
     mutex_.lock();
   }
+  // That try_lock has taken.
+  KernelLock(KernelMutex& mutex, std::adopt_lock_t) REQUIRES(kernel_lock) : mutex_(mutex.mutex_) {}
   explicit KernelLock(HeldKernelLock held) ACQUIRE(kernel_lock) : mutex_(*held.lock_.release()) {}
   ~KernelLock() RELEASE() { mutex_.unlock(); }
   KernelLock(const KernelLock&) = delete;
