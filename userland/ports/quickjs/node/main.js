@@ -8,16 +8,16 @@ const internal = { native, std, os, root, builtins: Object.create(null) };
 
 // The modules of this folder, by the names that programs ask for them by.
 const names = ['assert', 'buffer', 'child_process', 'console', 'constants', 'crypto', 'events', 'fs', 'module', 'os', 'path', 'perf_hooks',
-  'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'vm', 'tty'];
+  'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'vm', 'tty', 'zlib'];
 const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['util', 'types'],
-  'path/posix': ['path', 'posix'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
-  'assert/strict': ['assert', 'strict'] };
+  'path/posix': ['path', 'posix'], 'path/win32': ['path', 'win32'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
+  'assert/strict': ['assert', 'strict'], 'stream/consumers': ['stream', '__consumers'], sys: ['util'] };
 const absent = ['http', 'https', 'http2', 'net', 'tls', 'dgram', 'dns', 'cluster', 'inspector', 'v8', 'async_hooks', 'diagnostics_channel',
-  'test', 'wasi', 'repl', 'trace_events', 'domain', 'worker_threads', 'zlib', 'punycode'];
+  'wasi', 'repl', 'trace_events', 'domain', 'worker_threads', 'punycode'];
 
 internal.isBuiltin = (name) => {
   const bare = name.startsWith('node:') ? name.slice(5) : name;
-  return names.includes(bare) || bare in parts || (absent.includes(bare) && bare !== 'test') || name === 'node:test';
+  return names.includes(bare) || bare in parts || absent.includes(bare) || name === 'node:test';
 };
 internal.names = [...names, ...Object.keys(parts)].sort();
 
@@ -25,8 +25,8 @@ const cache = Object.create(null);
 internal.builtin = (name) => {
   const bare = name.startsWith('node:') ? name.slice(5) : name;
   if (bare in cache) return cache[bare].exports;
-  if (bare in parts) return internal.builtin(parts[bare][0])[parts[bare][1]];
-  if (!names.includes(bare) && bare !== 'locale') {
+  if (bare in parts) return parts[bare].reduce((from, part, i) => (i ? from[part] : internal.builtin(part)), null);
+  if (!names.includes(bare) && bare !== 'locale' && name !== 'node:test') {
     const error = new Error(absent.includes(bare)
       ? `The module '${bare}' is not in this node: it is QuickJS with the modules ${names.join(', ')}`
       : `No such built-in module: ${name}`);
@@ -62,7 +62,7 @@ function setGlobals() {
   for (const name of ['Buffer', 'atob', 'btoa', 'Blob']) lazy(name, () => internal.builtin('buffer')[name]);
   for (const name of ['URL', 'URLSearchParams']) lazy(name, () => internal.builtin('url')[name]);
   for (const name of ['TextEncoder', 'TextDecoder']) lazy(name, () => internal.builtin('util')[name]);
-  for (const name of ['Event', 'EventTarget', 'AbortController', 'AbortSignal']) lazy(name, () => internal.builtin('events')[name]);
+  for (const name of ['Event', 'CustomEvent', 'EventTarget', 'AbortController', 'AbortSignal']) lazy(name, () => internal.builtin('events')[name]);
   for (const name of ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'])
     lazy(name, () => internal.builtin('timers')[name]);
   lazy('structuredClone', () => internal.builtin('util').structuredClone);
@@ -74,6 +74,15 @@ function setGlobals() {
       const { [name]: method } = { [name](locales, options) { return internal.builtin('locale')[text](kind.prototype.valueOf.call(this), options); } };
       Object.defineProperty(kind.prototype, name, { value: method, configurable: true, writable: true, enumerable: false });
     }
+  }
+  // The name of the time zone, where it is the usual one.
+  for (const name of ['toString', 'toTimeString']) {
+    const plain = Date.prototype[name];
+    const { [name]: method } = { [name]() {
+      const text = plain.call(this);
+      return text.endsWith('GMT+0000') && /^(?:Etc\/)?(?:UTC|UCT|Universal|Zulu)?$/.test(std.getenv('TZ') ?? '') ? `${text} (Coordinated Universal Time)` : text;
+    } };
+    Object.defineProperty(Date.prototype, name, { value: method, configurable: true, writable: true, enumerable: false });
   }
   lazy('crypto', () => internal.builtin('crypto').webcrypto);
   delete globalThis.__native;

@@ -142,7 +142,7 @@ class Module {
     this.filename = id;
     this.loaded = false;
     this.children = [];
-    this.paths = [];
+    this.paths = Module._nodeModulePaths(this.path);
     Object.defineProperty(this, 'parent', { value: parent, configurable: true, writable: true });
     if (parent) parent.children.push(this);
   }
@@ -153,6 +153,13 @@ class Module {
     compiled.call(this.exports, this.exports, makeRequire(this), this, file, path.dirname(file));
   }
 }
+Module._nodeModulePaths = (from) => {
+  const found = [];
+  for (let folder = path.resolve(from); ; folder = path.dirname(folder)) {
+    if (path.basename(folder) !== 'node_modules') found.push(path.join(folder, 'node_modules'));
+    if (folder === '/') return found;
+  }
+};
 Module._cache = Object.create(null);
 Module._extensions = {
   '.js': (module, file) => module._compile(std.loadFile(file), file),
@@ -242,7 +249,12 @@ function withMeta(source, file) {
   return `${meta}\n${source}`;
 }
 Object.defineProperty(globalThis, '__cloche_resolve', { enumerable: false,
-  value: (name, from) => (isBuiltin(name) ? (name.startsWith('node:') ? name : `node:${name}`) : require('url').pathToFileURL(resolveFrom(name, from, true)).href) });
+  value: (name, from) => {
+    if (isBuiltin(name)) return name.startsWith('node:') ? name : `node:${name}`;
+    // A file is named whether it is there or not.
+    if (/^\.{0,2}\//.test(name)) return new URL(name, require('url').pathToFileURL(from)).href;
+    return require('url').pathToFileURL(resolveFrom(name, from, true)).href;
+  } });
 
 const usage = `Usage: node [options] [ script.js | - ] [arguments]
 
@@ -250,6 +262,7 @@ const usage = `Usage: node [options] [ script.js | - ] [arguments]
   -p, --print SCRIPT    run SCRIPT and print what it comes to
   -c, --check FILE      only check the syntax
   -r, --require MODULE  load MODULE first
+  --test [FILE ...]     run the tests of these files, or of all that look like tests
   --input-type=TYPE     of -e, -p and stdin: module or commonjs
   -v, --version         print the version
   -h, --help            print this
@@ -262,12 +275,25 @@ function fail(text) {
   native.exit(9);
 }
 
+// What is set already stays.
+function readEnvironment(file) {
+  const text = std.loadFile(file);
+  if (text === null) fail(`${file}: not found`);
+  for (const [name, value] of Object.entries(internal.builtin('util').parseEnv(text))) process.env[name] ??= value;
+}
+
+function patternOf(text) {
+  const whole = /^\/(.*)\/([a-z]*)$/.exec(text);
+  return whole ? new RegExp(whole[1], whole[2]) : new RegExp(text);
+}
+
 function parseCommand(argv) {
-  const command = { preload: [], rest: [] };
+  const command = { preload: [], rest: [], passedOn: [] };
   let i = 1;
   const value = (option) => (i + 1 < argv.length ? argv[++i] : fail(`${option} requires an argument`));
   for (; i < argv.length; i++) {
     let word = argv[i];
+    const first = i;
     if (word === '-' || !word.startsWith('-')) break;
     if (word === '--') { i++; break; }
     let given;
@@ -279,17 +305,28 @@ function parseCommand(argv) {
     else if (word === '--input-type') command.type = given ?? value(word);
     else if (word === '-v' || word === '--version') { internal.writeAll(1, `${process.version}\n`); native.exit(0); }
     else if (word === '-h' || word === '--help') { internal.writeAll(1, usage); native.exit(0); }
+    else if (word === '--env-file') readEnvironment(given ?? value(word));
+    else if (word === '--test') command.test = true;
+    else if (word === '--test-only') (internal.testSettings ??= {}).only = true;
+    else if (word === '--test-reporter') (internal.testSettings ??= {}).reporter = given ?? value(word);
+    else if (word === '--test-name-pattern') (internal.testSettings ??= {}).pattern = patternOf(given ?? value(word));
     else if (word === '-i' || word === '--interactive') command.interactive = true;
     else if (!/^--(no-)?(warnings|deprecation|experimental-.*|harmony.*|trace-.*|enable-.*|max-old-space-size|stack-.*|unhandled-rejections|preserve-symlinks.*|expose-gc|title|disable-.*|use-.*|throw-deprecation|pending-deprecation|import)$/.test(word)) fail(`bad option: ${argv[i]}`);
-    process.execArgv.push(argv[i]);
+    process.execArgv.push(...argv.slice(first, i + 1));
+    if (!word.startsWith('--test')) command.passedOn.push(...argv.slice(first, i + 1));
   }
   command.rest = argv.slice(i);
   return command;
 }
 
+function runMain(source, file) {
+  internal.main = native.evaluateModule(source, file);
+  internal.main.catch(internal.fatal);
+}
+
 function evaluateMain(source, command, name) {
   if (command.type === 'module' || (command.type !== 'commonjs' && !command.print && usesModules(source))) {
-    native.evaluateModule(`\n${source}`, path.join(process.cwd(), name)).catch(internal.fatal);
+    runMain(`\n${source}`, path.join(process.cwd(), name));
     return;
   }
   const module = new Module(path.join(process.cwd(), name));
@@ -312,13 +349,18 @@ internal.run = () => {
     process.argv = [process.execPath, ...(script === undefined ? command.rest.slice(fromStdin && command.rest[0] === '-' ? 1 : 0) : [path.resolve(script), ...command.rest.slice(1)])];
     if (fromStdin && command.rest[0] === '-') process.argv.splice(1, 0, '-');
     for (const name of command.preload) requireFrom(name, here);
+    if (command.test) {
+      internal.testSettings ??= {};
+      internal.builtin('node:test').__runFiles(command.rest, command.passedOn).catch(internal.fatal);
+      return;
+    }
     if (command.source !== undefined) return evaluateMain(command.source, command, '[eval]');
     if (fromStdin) return evaluateMain(Buffer.from(native.readAll(0)).toString(), command, '[stdin]');
     if (script === undefined) return require('readline').__repl(evaluateInteractive);
     const file = resolveMain(path.resolve(script));
     if (command.check) return check(file);
     if (isModule(file) || (file.endsWith('.js') && looksLikeModule(file))) {
-      native.evaluateModule(withMeta(std.loadFile(file).replace(/^#!.*/, ''), file), file).catch(internal.fatal);
+      runMain(withMeta(std.loadFile(file).replace(/^#!.*/, ''), file), file);
     } else {
       const module = mainModule = Module._cache[file] = new Module(file);
       module.id = '.';
