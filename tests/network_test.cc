@@ -57,6 +57,26 @@ for host in "localhost", "8.8.8.8", "example.com":
   EXPECT_EQ(server.connections(), 0);
 }
 
+TEST(Network, NetcatListensAndConnectsWithinASandbox) {
+  const auto sandbox = make_sandbox();
+  const RunResult result = sandbox->run({.script = R"(
+until_open() { for i in $(seq 200); do nc -z 127.0.0.1 $1 2>&1 && return; sleep 0.05; done; }
+python3 -m http.server 7001 --bind 127.0.0.1 >/dev/null 2>&1 & until_open 7001 >/dev/null
+nc -zv 127.0.0.1 7001 2>&1
+printf 'HEAD / HTTP/1.0\r\n\r\n' | nc -N localhost 7001 | head -1 | tr -d '\r'
+kill $!; wait
+nc -z 127.0.0.1 7001 2>/dev/null; echo "closed: $?"
+echo lost | nc -u -q 0 127.0.0.1 7002; echo "datagram: $?"
+nc -l 7003 >got & listener=$!
+until echo sent | nc -q 0 127.0.0.1 7003 2>/dev/null; do sleep 0.05; done
+wait $listener; cat got
+)"});
+  EXPECT_EQ(result.stdout_data,
+            "Connection to 127.0.0.1 7001 port [tcp/*] succeeded!\nHTTP/1.0 200 OK\nclosed: 1\n"
+            "datagram: 0\nsent\n")
+      << result.reason << result.stderr_data;
+}
+
 TEST(Network, ARuleOpensWhatItNamesAndNothingElse) {
   const LoopbackServer server(Speaks::http);
   const LoopbackServer other(Speaks::http);
