@@ -139,10 +139,12 @@ TEST_F(TerminalTest, ControlCIsForTheForegroundGroup) {
 
 TEST_F(TerminalTest, WhatIsShownBeforeASignalStays) {
   std::counting_semaphore<> written(0);
-  const ProcessPtr guest = start([&written](Guest& g) {
+  std::counting_semaphore<> seen(1);
+  const ProcessPtr guest = start([&written, &seen](Guest& g) {
     const std::uint32_t interrupt = g.put(SignalSet::of(sigint).bits());
     EXPECT_EQ(g.call(nr_rt_sigprocmask, 0, interrupt, 0, 8), 0);
     for (const std::string& text : {std::string("shown"), std::string(10'000, 'x')}) {
+      EXPECT_TRUE(seen.try_acquire_for(10s));
       g.write(1, text);
       written.release();
       EXPECT_EQ(g.call(nr_rt_sigtimedwait, interrupt, 0, 0, 8), sigint);
@@ -152,6 +154,7 @@ TEST_F(TerminalTest, WhatIsShownBeforeASignalStays) {
   EXPECT_TRUE(written.try_acquire_for(10s));
   type("\x03");
   EXPECT_EQ(screen_until("end"), "shown^Cend");
+  seen.release();
   EXPECT_TRUE(written.try_acquire_for(10s));
   type("\x03");
   EXPECT_EQ(screen_until("end"), std::string(4096, 'x') + "^Cend")
