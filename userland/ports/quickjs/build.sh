@@ -11,7 +11,7 @@ done > all.mk
 printf 'all:%s\n' "$objects" >> all.mk
 make -f all.mk all FLAGS="$flags"
 $CC $flags -Dmain=qjs_main -c -o qjs.o quickjs/qjs.c
-$CC $flags -I"$PORT" -I"$zlib" -o "$OUT/usr/bin/node" "$PORT/host.c" "$PORT/host_files.c" "$PORT/host_process.c" "$PORT/host_hash.c" "$PORT/host_zlib.c" qjs.o $objects "$zlib"/*.o
+$CC $flags -I"$PORT" -I"$zlib" -o "$OUT/usr/bin/node" "$PORT/host.c" "$PORT/host_files.c" "$PORT/host_process.c" "$PORT/host_sockets.c" "$PORT/host_hash.c" "$PORT/host_zlib.c" qjs.o $objects "$zlib"/*.o
 $STRIP "$OUT/usr/bin/node"
 for name in js qjs nodejs; do ln -s node "$OUT/usr/bin/$name"; done
 mkdir -p "$OUT/usr/lib/node"

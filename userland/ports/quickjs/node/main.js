@@ -4,15 +4,24 @@ import * as os from 'qjs:os';
 
 const native = globalThis.__native;
 const root = '/usr/lib/node/';
-const internal = { native, std, os, root, builtins: Object.create(null) };
+// What waits for descriptors keeps the program, and with it timers that alone would not.
+const waits = new Set();
+const watched = (set, kind) => (fd, handler) => {
+  set(fd, handler);
+  const before = waits.size;
+  if (handler === null) waits.delete(kind + fd);
+  else waits.add(kind + fd);
+  if ((before === 0) !== (waits.size === 0)) internal.rearm?.();
+};
+const internal = { native, std, root, waits, os: { ...os, setReadHandler: watched(os.setReadHandler, 'r'), setWriteHandler: watched(os.setWriteHandler, 'w') }, builtins: Object.create(null) };
 
 // The modules of this folder, by the names that programs ask for them by.
-const names = ['assert', 'buffer', 'child_process', 'console', 'constants', 'crypto', 'events', 'fs', 'module', 'os', 'path', 'perf_hooks',
+const names = ['assert', 'buffer', 'child_process', 'console', 'constants', 'crypto', 'events', 'fs', 'http', 'module', 'net', 'os', 'path', 'perf_hooks',
   'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'vm', 'tty', 'zlib'];
 const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['util', 'types'],
   'path/posix': ['path', 'posix'], 'path/win32': ['path', 'win32'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
-  'assert/strict': ['assert', 'strict'], 'stream/consumers': ['stream', '__consumers'], sys: ['util'] };
-const absent = ['http', 'https', 'http2', 'net', 'tls', 'dgram', 'dns', 'cluster', 'inspector', 'v8', 'async_hooks', 'diagnostics_channel',
+  'assert/strict': ['assert', 'strict'], 'stream/consumers': ['stream', '__consumers'], https: ['http', '__https'], sys: ['util'] };
+const absent = ['http2', 'tls', 'dgram', 'dns', 'cluster', 'inspector', 'v8', 'async_hooks', 'diagnostics_channel',
   'wasi', 'repl', 'trace_events', 'domain', 'worker_threads', 'punycode'];
 
 internal.isBuiltin = (name) => {
@@ -26,7 +35,7 @@ internal.builtin = (name) => {
   const bare = name.startsWith('node:') ? name.slice(5) : name;
   if (bare in cache) return cache[bare].exports;
   if (bare in parts) return parts[bare].reduce((from, part, i) => (i ? from[part] : internal.builtin(part)), null);
-  if (!names.includes(bare) && bare !== 'locale' && name !== 'node:test') {
+  if (!names.includes(bare) && bare !== 'locale' && bare !== 'fetch' && name !== 'node:test') {
     const error = new Error(absent.includes(bare)
       ? `The module '${bare}' is not in this node: it is QuickJS with the modules ${names.join(', ')}`
       : `No such built-in module: ${name}`);
@@ -65,6 +74,7 @@ function setGlobals() {
   for (const name of ['Event', 'CustomEvent', 'EventTarget', 'AbortController', 'AbortSignal']) lazy(name, () => internal.builtin('events')[name]);
   for (const name of ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'])
     lazy(name, () => internal.builtin('timers')[name]);
+  for (const name of ['fetch', 'Headers', 'Request', 'Response', 'FormData', 'File']) lazy(name, () => internal.builtin('fetch')[name]);
   lazy('structuredClone', () => internal.builtin('util').structuredClone);
   // What languages write otherwise, by a module that programs cannot ask for.
   const texts = { numberText: [[Number, BigInt], 'toLocaleString'], dateAndTimeText: [[Date], 'toLocaleString'], dateText: [[Date], 'toLocaleDateString'],

@@ -101,7 +101,7 @@ const readableSide = {
     this.readable = false;
     this.readableEnded = true;
     this.emit('end');
-    if (!this._w || this._w.finished) process.nextTick(() => this.destroy());
+    if (this.options?.autoDestroy !== false && (!this._w || this._w.finished)) process.nextTick(() => this.destroy());
   },
   _read() { if (this.options?.read) this.options.read.call(this, this._r.limit); },
   read(size) {
@@ -279,7 +279,7 @@ const writableSide = {
         this._w.finished = true;
         this.writable = false;
         this.emit('finish');
-        if (!this._r || this._r.endEmitted) this.destroy();
+        if (this.options?.autoDestroy !== false && (!this._r || this._r.endEmitted)) this.destroy();
       });
     });
   },

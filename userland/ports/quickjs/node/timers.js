@@ -64,13 +64,14 @@ const immediates = [];
 let handle, due = Infinity, soon = false;
 
 function arm() {
-  const next = soon || immediates.length ? 0 : timers.some((timer) => !timer._loose) ? timers[0]._due : Infinity;
+  const next = soon || immediates.length ? 0 : timers.length && (internal.waits.size > 0 || timers.some((timer) => !timer._loose)) ? timers[0]._due : Infinity;
   if (next === due) return;
   if (handle !== undefined) os.clearTimeout(handle);
   handle = undefined;
   due = next;
   if (next !== Infinity) handle = os.setTimeout(pump, Math.max(0, Math.ceil(next - performance.now())));
 }
+internal.rearm = arm;
 function pump() {
   handle = undefined;
   due = Infinity;
