@@ -58,6 +58,7 @@ class Parser {
   #left = 0;
   #trailers = [];
   constructor(calls) { this.calls = calls; }
+  get size() { return this.#held.length; }
   get between() { return this.#state === 'head' && this.#held.length === 0; }
   rest() { const held = this.#held; this.#held = Buffer.alloc(0); this.#state = 'over'; return held; }
   feed(bytes) {
@@ -422,7 +423,7 @@ class Server extends net.Server {
     return this;
   }
   #serve(socket) {
-    let request, answered = true, received = true;
+    let request, response, idle, answered = true, received = true;
     socket.idle = true;
     if (this.timeout) socket.setTimeout(this.timeout, () => { if (!this.emit('timeout', socket)) socket.destroy(); });
     // The next request of the connection comes when this one is answered and has been read.
@@ -430,10 +431,11 @@ class Server extends net.Server {
       if (!answered || !received) return;
       socket.idle = true;
       if (!this.listening) return void socket.destroySoon();
-      const timer = setTimeout(() => { if (socket.idle) socket.destroy(); }, this.keepAliveTimeout);
-      timer.unref();
-      socket.once('close', () => clearTimeout(timer));
+      clearTimeout(idle);
+      idle = setTimeout(() => socket.destroy(), this.keepAliveTimeout);
+      idle.unref();
       give(() => parser.resume());
+      socket.resume();
     };
     const parser = new Parser({
       head: (first, raw) => {
@@ -446,24 +448,25 @@ class Server extends net.Server {
         if (minor !== '0' && headers.host === undefined) throw coded(new Error('Missing Host'), 'ERR_HTTP_NO_HOST');
         const measure = measureOf(headers) ?? 0;
         socket.idle = false;
+        clearTimeout(idle);
         answered = received = false;
         const upgrade = headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? '');
         if (method === 'CONNECT' || (upgrade && this.listenerCount('upgrade') > 0)) {
+          request.complete = true;
           process.nextTick(() => {
             socket.removeAllListeners('data');
             if (!this.emit(method === 'CONNECT' ? 'connect' : 'upgrade', request, socket, parser.rest())) socket.destroy();
           });
           return 'over';
         }
-        const response = new ServerResponse(request);
-        response._sent = () => {
+        const made = response = new ServerResponse(request);
+        made._sent = () => {
           answered = true;
-          if (response.shouldKeepAlive) process.nextTick(next);
+          if (made.shouldKeepAlive) process.nextTick(next);
           else socket.destroySoon();
           // What nobody has read of the request goes by.
           if (!received) request.resume();
         };
-        socket.once('close', () => { if (!answered) { request._cut(); response.destroy(); } });
         if (/100-continue/i.test(headers.expect ?? '') && Number(minor) > 0) {
           if (this.emit('checkContinue', request, response)) return measure;
           response.writeContinue();
@@ -490,9 +493,22 @@ class Server extends net.Server {
         socket.end(`HTTP/1.1 ${status} ${statusTexts[status]}\r\nConnection: close\r\n\r\n`);
       }
     };
-    socket.on('data', (bytes) => give(() => parser.feed(bytes)));
-    socket.on('end', () => { if (answered) socket.end(); });
-    socket.on('error', (error) => { if (!answered) request?.emit('error', error); });
+    socket.on('data', (bytes) => {
+      give(() => parser.feed(bytes));
+      // Who sends on before it is answered waits.
+      if (parser.size > 65536 && !answered) socket.pause();
+    });
+    socket.on('end', () => {
+      if (answered) socket.end();
+      else if (!request.complete) socket.destroy();
+    });
+    socket.on('close', () => {
+      clearTimeout(idle);
+      if (answered) return;
+      request._cut();
+      response?.destroy();
+    });
+    socket.on('error', (error) => { if (!answered) request._cut(error); });
   }
 }
 
