@@ -128,7 +128,11 @@ Object.assign(Buffer, {
     return Math.sign(a.length - b.length);
   },
 });
-Object.defineProperty(Buffer, Symbol.species, { get: () => Uint8Array });
+// What arrays make that come of a Buffer, and what some programs make theirs by.
+class FastBuffer extends Uint8Array {
+  constructor(...args) { super(...args); Object.setPrototypeOf(this, Buffer.prototype); }
+}
+Object.defineProperty(Buffer, Symbol.species, { get: () => FastBuffer });
 
 const methods = {
   constructor: Buffer,
@@ -141,7 +145,7 @@ const methods = {
   toJSON() { return { type: 'Buffer', data: Array.from(this) }; },
   equals(other) { return Buffer.compare(this, other) === 0; },
   compare(other, start = 0, end = other.length, mine = 0, last = this.length) { return Buffer.compare(this.subarray(mine, last), other.subarray(start, end)); },
-  subarray(start, end) { return wrap(Uint8Array.prototype.subarray.call(this, start, end)); },
+  subarray(start, end) { return Uint8Array.prototype.subarray.call(this, start, end); },
   slice(start, end) { return this.subarray(start, end); },
   copy(target, to = 0, from = 0, end = this.length) {
     const part = this.subarray(from, Math.min(end, from + target.length - to));
@@ -167,8 +171,6 @@ const methods = {
   indexOf(value, from = 0, encoding) { return find(this, value, from, encoding, 1); },
   lastIndexOf(value, from = Infinity, encoding) { return find(this, value, from, encoding, -1); },
   includes(value, from, encoding) { return this.indexOf(value, from, encoding) >= 0; },
-  map(fn, self) { return wrap(Uint8Array.prototype.map.call(this, fn, self)); },
-  filter(fn, self) { return wrap(Uint8Array.prototype.filter.call(this, fn, self)); },
   swap32() { return swapped(this, 4); },
   swap64() { return swapped(this, 8); },
   swap16() { return swapped(this, 2); },

@@ -83,7 +83,8 @@ function fromExports(target, subpath, conditions) {
 
 function fromNodeModules(name, from, imported) {
   const [, pack, rest] = /^((?:@[^/]+\/)?[^/]+)(.*)$/.exec(name) ?? [null, name, ''];
-  const conditions = [imported ? 'import' : 'require', 'node', 'module-sync'];
+  // What may be either is a module only for import: require takes none.
+  const conditions = imported ? ['import', 'node', 'module-sync'] : ['require', 'node'];
   const own = packageAbove(from);
   if (own.found?.name === pack && own.found.exports) {
     const target = fromExports(own.found.exports, `.${rest}`, conditions);

@@ -295,4 +295,36 @@ const connect = (...args) => {
 };
 module.exports = { Socket: callable(Socket), Stream: callable(Socket), Server: callable(Server), connect, createConnection: connect, createServer: (...args) => new Server(...args), isIP, isIPv4, isIPv6,
   getDefaultAutoSelectFamily: () => true, setDefaultAutoSelectFamily: () => {} };
-Object.defineProperty(module.exports, '__lookup', { value: lookup });
+
+// tls: clients, by the host. Certificates are always checked.
+const tls = {
+  TLSSocket: module.exports.Socket, DEFAULT_MIN_VERSION: 'TLSv1.2', DEFAULT_MAX_VERSION: 'TLSv1.3', rootCertificates: [],
+  connect(...args) {
+    const [given, callback] = words(args, (word, i) => ['port', 'host'][i]);
+    const options = { ...given, ...args.find((word, i) => i > 0 && word !== null && typeof word === 'object') };
+    const socket = new Socket(options);
+    if (callback) socket.once('secureConnect', callback);
+    return socket.connect({ host: options.host, port: options.port, family: options.family, tls: { host: options.servername || options.host || 'localhost', alpn: options.ALPNProtocols ?? [] } });
+  },
+  createServer() { throw Object.assign(new Error('Servers with TLS are not in this node'), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' }); },
+  checkServerIdentity: () => undefined,
+};
+// dns: what the system's resolver says of a name.
+const record = (address) => ({ address, family: isIP(address) });
+const dns = {
+  lookup(name, options, callback) {
+    if (typeof options === 'function') [options, callback] = [{}, options];
+    const { family = 0, all = false } = typeof options === 'number' ? { family: options } : options ?? {};
+    let found, problem = null;
+    try { found = lookup(String(name), Number(String(family).replace('IPv', ''))).map(record); } catch (error) { problem = error; }
+    setImmediate(() => (problem ? callback(problem) : all ? callback(null, found) : callback(null, found[0].address, found[0].family)));
+  },
+  resolve4: (name, callback) => dns.lookup(name, { family: 4, all: true }, (error, found) => callback(error, found?.map(({ address }) => address))),
+  resolve6: (name, callback) => dns.lookup(name, { family: 6, all: true }, (error, found) => callback(error, found?.map(({ address }) => address))),
+  getServers: () => [], setDefaultResultOrder() {}, getDefaultResultOrder: () => 'verbatim',
+};
+dns.resolve = (name, kind, callback = kind) => (kind === 'AAAA' ? dns.resolve6 : dns.resolve4)(name, callback);
+const asked = (call) => (...args) => new Promise((resolve, reject) => { call(...args, (error, found) => (error ? reject(error) : resolve(found))); });
+dns.promises = { lookup: async (name, options = {}) => { const found = await asked(dns.lookup)(name, { ...(typeof options === 'number' ? { family: options } : options), all: true }); return options.all ? found : found[0]; },
+  resolve: asked(dns.resolve), resolve4: asked(dns.resolve4), resolve6: asked(dns.resolve6) };
+Object.defineProperties(module.exports, { __tls: { value: tls }, __dns: { value: dns } });

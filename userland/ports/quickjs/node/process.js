@@ -183,6 +183,14 @@ internal.checkRejections = () => {
   }
 };
 
+// What programs that look at the places of a stack ask of each.
+Error.prepareStackTrace = (error, sites) => sites;
+const placeMethods = { isEval: () => false, getEvalOrigin: () => undefined, isToplevel: () => true, isConstructor: () => false, isAsync: () => false, isPromiseAll: () => false, getPromiseIndex: () => null,
+  getTypeName: () => null, getMethodName: () => null, getThis: () => undefined, getScriptNameOrSourceURL() { return this.getFileName(); },
+  toString() { return `${this.getFunctionName() ? `${this.getFunctionName()} (` : ''}${this.getFileName()}:${this.getLineNumber()}:${this.getColumnNumber()}${this.getFunctionName() ? ')' : ''}`; } };
+const places = Object.getPrototypeOf(new Error().stack[0]);
+for (const [name, value] of Object.entries(placeMethods)) if (!Object.hasOwn(places, name)) Object.defineProperty(places, name, { value, configurable: true, writable: true, enumerable: false });
+
 // The stack of an error begins with what it is, as in V8.
 Error.prepareStackTrace = (error, sites) => {
   let head;

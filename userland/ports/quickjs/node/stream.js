@@ -11,6 +11,7 @@ class Stream extends EventEmitter {
     this.errored = error ?? null;
     const done = (failure) => process.nextTick(() => {
       const shown = failure ?? error;
+      this._errorEmitted = Boolean(shown);
       if (shown) this.emit('error', shown);
       this.closed = true;
       this.emit('close');
@@ -39,6 +40,12 @@ const readableSide = {
     if (options.encoding) this.setEncoding(options.encoding);
     this.readable = true;
     this.readableEnded = false;
+  },
+  // What programs look at that know Node.js from within.
+  get _readableState() {
+    const r = this._r;
+    return { flowing: r.flowing, ended: r.ended, endEmitted: r.endEmitted, reading: r.reading, length: r.size, highWaterMark: r.limit, objectMode: r.objects, buffer: r.chunks,
+      destroyed: this.destroyed, closed: this.closed, errored: this.errored, errorEmitted: Boolean(this._errorEmitted), pipes: [] };
   },
   get readableFlowing() { return this._r.flowing; },
   get readableLength() { return this._r.size; },
@@ -200,6 +207,11 @@ const writableSide = {
       }));
     }
   },
+  get _writableState() {
+    const w = this._w;
+    return { ended: w.ending, ending: w.ending, finished: w.finished, length: w.size, highWaterMark: w.limit, needDrain: w.needDrain, objectMode: w.objects, corked: w.corked ? 1 : 0,
+      destroyed: this.destroyed, closed: this.closed, errored: this.errored, errorEmitted: Boolean(this._errorEmitted) };
+  },
   get writableLength() { return this._w.size; },
   get writableHighWaterMark() { return this._w.limit; },
   get writableEnded() { return this._w.ending; },
@@ -297,6 +309,8 @@ const writableSide = {
   setDefaultEncoding(encoding) { this._w.encoding = encoding; return this; },
 };
 
+// Old programs call the constructor as a function on objects of their own.
+const callable = (Class) => new Proxy(Class, { apply(target, self, args) { return Object.defineProperties(self, Object.getOwnPropertyDescriptors(new target(...args))) && undefined; } });
 function define(name, sides, extra = {}) {
   const Class = { [name]: class extends Stream {
     constructor(options = {}) {
@@ -309,8 +323,7 @@ function define(name, sides, extra = {}) {
   } }[name];
   for (const side of [...sides, extra])
     for (const key of Reflect.ownKeys(side)) Object.defineProperty(Class.prototype, key, { ...Object.getOwnPropertyDescriptor(side, key), enumerable: false });
-  // Old programs call the constructor as a function on objects of their own.
-  return new Proxy(Class, { apply(target, self, args) { return Object.defineProperties(self, Object.getOwnPropertyDescriptors(new target(...args))) && undefined; } });
+  return callable(Class);
 }
 const Readable = define('Readable', [readableSide]);
 const Writable = define('Writable', [writableSide]);
@@ -426,7 +439,8 @@ const limits = [16384, 16];
 const custom = Symbol.for('nodejs.util.promisify.custom');
 finished[custom] = promises.finished;
 pipeline[custom] = promises.pipeline;
-module.exports = Object.assign(Stream, { Stream, Readable, Writable, Duplex, Transform, PassThrough, finished, pipeline, promises, addAbortSignal,
+const exported = callable(Stream);
+module.exports = Object.assign(exported, { Stream: exported, Readable, Writable, Duplex, Transform, PassThrough, finished, pipeline, promises, addAbortSignal,
   isReadable: (stream) => Boolean(stream?._r && stream.readable && !stream.destroyed), isErrored: (stream) => Boolean(stream?.errored), isDisturbed: (stream) => Boolean(stream?.readableDidRead || stream?.destroyed),
   getDefaultHighWaterMark: (objects) => limits[objects ? 1 : 0], setDefaultHighWaterMark: (objects, limit) => { limits[objects ? 1 : 0] = limit; } });
 Object.defineProperty(Stream, '__consumers', { value: consumers });
