@@ -411,4 +411,32 @@ fs.watchFile = (path, options, listener) => {
   }, options.interval ?? 5007);
   (fs.watchFile.timers ??= new Map()).set(path, timer);
 };
+// The names of a folder, or a file, with what tells that they have changed.
+fs.watch = (path, options, listener) => {
+  if (typeof options === 'function') [options, listener] = [{}, options];
+  const { recursive = false, persistent = true, signal } = optionsOf(options);
+  const top = pathOf(path), emitter = new (require('events'))();
+  const look = () => {
+    const found = new Map();
+    const mark = (name, file) => { const s = sync.lstat(file, { throwIfNoEntry: false }); if (s) found.set(name, `${s.mtimeMs} ${s.ctimeMs} ${s.size} ${s.ino}`); };
+    if (!statOf(top, 0, {}, 'watch').isDirectory()) mark(require('path').basename(top), top);
+    else for (const name of sync.readdir(top, { recursive })) mark(name, `${top}/${name}`);
+    return found;
+  };
+  let before = look();
+  const timer = setInterval(() => {
+    let now;
+    try { now = look(); } catch { now = new Map(); }
+    for (const name of new Set([...before.keys(), ...now.keys()]))
+      if (before.get(name) !== now.get(name)) emitter.emit('change', before.has(name) && now.has(name) ? 'change' : 'rename', name);
+    before = now;
+  }, 100);
+  if (!persistent) timer.unref();
+  if (listener) emitter.on('change', listener);
+  emitter.close = () => { clearInterval(timer); process.nextTick(() => emitter.emit('close')); };
+  emitter.ref = () => { timer.ref(); return emitter; };
+  emitter.unref = () => { timer.unref(); return emitter; };
+  signal?.addEventListener('abort', emitter.close, { once: true });
+  return emitter;
+};
 fs.unwatchFile = (path) => clearInterval(fs.watchFile.timers?.get(path));

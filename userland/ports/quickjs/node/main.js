@@ -20,9 +20,9 @@ const names = ['assert', 'buffer', 'child_process', 'console', 'constants', 'cry
   'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'vm', 'tty', 'zlib'];
 const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['util', 'types'],
   'path/posix': ['path', 'posix'], 'path/win32': ['path', 'win32'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
-  'assert/strict': ['assert', 'strict'], 'stream/consumers': ['stream', '__consumers'], https: ['http', '__https'],
+  'assert/strict': ['assert', 'strict'], 'stream/consumers': ['stream', '__consumers'], https: ['http', '__https'], http2: ['http', '__http2'],
   tls: ['net', '__tls'], dns: ['net', '__dns'], 'dns/promises': ['net', '__dns', 'promises'], sys: ['util'] };
-const absent = ['http2', 'dgram', 'cluster', 'inspector', 'v8', 'async_hooks', 'diagnostics_channel',
+const absent = ['dgram', 'cluster', 'inspector', 'v8', 'async_hooks', 'diagnostics_channel',
   'wasi', 'repl', 'trace_events', 'domain', 'worker_threads', 'punycode'];
 
 internal.isBuiltin = (name) => {

@@ -83,8 +83,7 @@ function fromExports(target, subpath, conditions) {
 
 function fromNodeModules(name, from, imported) {
   const [, pack, rest] = /^((?:@[^/]+\/)?[^/]+)(.*)$/.exec(name) ?? [null, name, ''];
-  // What may be either is a module only for import: require takes none.
-  const conditions = imported ? ['import', 'node', 'module-sync'] : ['require', 'node'];
+    const conditions = [imported ? 'import' : 'require', 'node', 'module-sync'];
   const own = packageAbove(from);
   if (own.found?.name === pack && own.found.exports) {
     const target = fromExports(own.found.exports, `.${rest}`, conditions);
@@ -185,9 +184,7 @@ function requireFrom(name, parent) {
 function load(file, parent) {
   const known = Module._cache[file];
   if (known) return known;
-  if (isModule(file)) {
-    throw Object.assign(new Error(`require() of ES Module ${file}${parent ? ` from ${parent.filename}` : ''} not supported.\nInstead change the require to a dynamic import() which is available in all CommonJS modules.`), { code: 'ERR_REQUIRE_ESM' });
-  }
+  if (isModule(file)) return loadModule(file, parent);
   const module = Module._cache[file] = new Module(file, parent);
   try {
     (Module._extensions[path.extname(file)] ?? Module._extensions['.js'])(module, file);
@@ -198,6 +195,31 @@ function load(file, parent) {
   module.loaded = true;
   return module;
 }
+
+// An ES module that require asks for: what it exports, where it waits for nothing.
+function loadModule(file, parent) {
+  const module = Module._cache[file] = new Module(file, parent);
+  const made = native.evaluateModule(`\nimport * as all from ${JSON.stringify(file)}; globalThis.__cloche_take(all);`, `${file}?required`);
+  made.catch(() => {});
+  const [state, value] = native.promise(made);
+  if (state !== 1) {
+    delete Module._cache[file];
+    if (state === 2) throw value;
+    throw Object.assign(new Error(`require() cannot be used on an ESM graph with top-level await. Use import() instead.`), { code: 'ERR_REQUIRE_ASYNC_MODULE' });
+  }
+  const all = taken;
+  module.exports = all;
+  if ('module.exports' in all) module.exports = all['module.exports'];
+  else if ('default' in all && !('__esModule' in all)) {
+    const names = { __esModule: { value: true, enumerable: true }, [Symbol.toStringTag]: { value: 'Module' } };
+    for (const name of Object.keys(all)) names[name] = { get: () => all[name], enumerable: true };
+    module.exports = Object.create(null, names);
+  }
+  module.loaded = true;
+  return module;
+}
+let taken;
+Object.defineProperty(globalThis, '__cloche_take', { value: (all) => { taken = all; }, enumerable: false });
 
 let mainModule;
 function makeRequire(module) {
@@ -224,7 +246,7 @@ native.setModuleHooks(
   (base, name) => {
     if (isBuiltin(name)) return name.startsWith('node:') ? name : `node:${name}`;
     const from = base.startsWith('/') ? base : path.join(process.cwd(), '[eval]');
-    return resolveFrom(name.replace(/[?#].*$/, ''), from, true);
+    return resolveFrom(name.replace(/(?<!^)[?#].*$/, ''), from, true);
   },
   (name) => {
     if (name.startsWith('node:')) return handOn(name, internal.builtin(name));
