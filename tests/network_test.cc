@@ -57,6 +57,26 @@ for host in "localhost", "8.8.8.8", "example.com":
   EXPECT_EQ(server.connections(), 0);
 }
 
+TEST(Network, NetcatListensAndConnectsWithinASandbox) {
+  const auto sandbox = make_sandbox();
+  const RunResult result = sandbox->run({.script = R"(
+until_open() { for i in $(seq 200); do nc -z 127.0.0.1 $1 2>&1 && return; sleep 0.05; done; }
+python3 -m http.server 7001 --bind 127.0.0.1 >/dev/null 2>&1 & until_open 7001 >/dev/null
+nc -zv 127.0.0.1 7001 2>&1
+printf 'HEAD / HTTP/1.0\r\n\r\n' | nc -N localhost 7001 | head -1 | tr -d '\r'
+kill $!; wait
+nc -z 127.0.0.1 7001 2>/dev/null; echo "closed: $?"
+echo lost | nc -u -q 0 127.0.0.1 7002; echo "datagram: $?"
+nc -l 7003 >got & listener=$!
+until echo sent | nc -q 0 127.0.0.1 7003 2>/dev/null; do sleep 0.05; done
+wait $listener; cat got
+)"});
+  EXPECT_EQ(result.stdout_data,
+            "Connection to 127.0.0.1 7001 port [tcp/*] succeeded!\nHTTP/1.0 200 OK\nclosed: 1\n"
+            "datagram: 0\nsent\n")
+      << result.reason << result.stderr_data;
+}
+
 TEST(Network, ARuleOpensWhatItNamesAndNothingElse) {
   const LoopbackServer server(Speaks::http);
   const LoopbackServer other(Speaks::http);
@@ -415,6 +435,42 @@ wget -q --no-check-certificate -O - "$BY_ADDRESS/"; echo $?
       << result.stderr_data;
   EXPECT_NE(result.stderr_data.find("the network policy of this sandbox does not permit it"),
             std::string::npos)
+      << result.stderr_data;
+}
+
+TEST(Network, NodeSpeaksHttpAndTlsByTheHost) {
+  const LoopbackServer plain(Speaks::http);
+  const LoopbackServer server(Speaks::https);
+  const auto sandbox = make_sandbox(
+      {.environment = {{"PLAIN", "http://localhost:" + std::to_string(plain.port())},
+                       {"TLS", "https://localhost:" + std::to_string(server.port())},
+                       {"BY_ADDRESS", "https://127.0.0.1:" + std::to_string(server.port())}},
+       .network = {.allow = {plain.rule(), server.rule()},
+                   .trusted_certificates = server.authority(),
+                   .secrets = {{"API_KEY", {.value = "real-value", .hosts = {"localhost"}}}}}});
+  const RunResult result = sandbox->run({.script = R"(cat >a.mjs <<'END'
+import https from 'node:https';
+const { PLAIN, TLS, BY_ADDRESS, API_KEY } = process.env;
+const first = async (answer) => (await answer.text()).split('\r\n')[0];
+console.log(await first(await fetch(`${PLAIN}/a`)));
+console.log(await first(await fetch(`${TLS}/b`, { method: 'POST', body: 'x' })));
+console.log((await (await fetch(`${TLS}/c`, { headers: { authorization: `Bearer ${API_KEY}` } })).text()).includes('Bearer real-value'));
+console.log((await (await fetch(`${TLS}/big?3000000`)).arrayBuffer()).byteLength);
+await new Promise((resolve) => https.get(`${TLS}/d`, (answer) => {
+  console.log(answer.statusCode, answer.socket.encrypted, answer.socket.authorized);
+  answer.resume().on('end', resolve);
+}));
+await new Promise((resolve) => https.get(BY_ADDRESS, () => {}).on('error', (error) => {
+  console.log(error.code);
+  resolve();
+}));
+await fetch('https://example.com/').catch((error) => console.log(error.message, error.cause.code));
+END
+node a.mjs
+)"});
+  EXPECT_EQ(result.stdout_data,
+            "GET /a HTTP/1.1\nPOST /b HTTP/1.1\ntrue\n3000000\n200 true true\n"
+            "UNABLE_TO_VERIFY_LEAF_SIGNATURE\nfetch failed ENOTFOUND\n")
       << result.stderr_data;
 }
 

@@ -170,7 +170,7 @@ void Terminal::slave_closed() {
 }
 
 void Terminal::apply(const LineDiscipline::Effects& effects) {
-  if (effects.flush_output) screen_.clear();
+  if (effects.flush_output) flush_screen();
   if (!effects.echo.empty()) (void)screen_.write(std::as_bytes(std::span(effects.echo)));
   if (effects.flush_output || !effects.echo.empty()) master_changed.wake_all();
   if (effects.input_changed || effects.flush_output) slave_changed.wake_all();

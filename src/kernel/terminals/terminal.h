@@ -111,11 +111,14 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   Result<void> set_foreground(const Ioctl& call) REQUIRES(kernel_lock);
   Result<void> give_up_controlling(Process& process) REQUIRES(kernel_lock);
   void flush(std::uint32_t queues) REQUIRES(kernel_lock);
+  // Drops what the master could not have read yet: on Linux it has a buffer of its own.
+  void flush_screen() REQUIRES(kernel_lock);
   bool has_screen_room() const noexcept { return screen_.room() >= wake_bytes; }
   void apply(const LineDiscipline::Effects& effects) REQUIRES(kernel_lock);
   void hang_up() REQUIRES(kernel_lock);
   bool controls(const Process& process) const REQUIRES(kernel_lock);
 
+  static constexpr std::size_t master_bytes = 4096;  // of what is shown that no flush takes back
   static constexpr std::size_t wake_bytes = 256;  // room on the screen that a writer is woken for
 
   Kernel& kernel_;

@@ -191,9 +191,16 @@ Result<std::int32_t> Terminal::ioctl_session(const Ioctl& call) {
 
 void Terminal::flush(std::uint32_t queues) {
   if (queues != flush_output_queue) discipline_.flush_input();
-  if (queues != flush_input_queue) screen_.clear();
+  if (queues != flush_input_queue) flush_screen();
   slave_changed.wake_all();
   master_changed.wake_all();
+}
+
+void Terminal::flush_screen() {
+  std::array<std::byte, master_bytes> kept;
+  const std::size_t count = screen_.peek(kept);
+  screen_.clear();
+  (void)screen_.write(std::span(kept).first(count));
 }
 
 Result<std::int32_t> Terminal::ioctl_state(const Ioctl& call) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <semaphore>
 #include <thread>
 
 #include "kernel/host/host_ports.h"
@@ -133,6 +134,31 @@ TEST_F(TerminalTest, ControlCIsForTheForegroundGroup) {
   type("junk\x03");
   EXPECT_EQ(screen_until("caught"), "^Ccaught")
       << "the screen is flushed, then the character is shown";
+  machine_.wait(guest);
+}
+
+TEST_F(TerminalTest, WhatIsShownBeforeASignalStays) {
+  std::counting_semaphore<> written(0);
+  std::counting_semaphore<> seen(1);
+  const ProcessPtr guest = start([&written, &seen](Guest& g) {
+    const std::uint32_t interrupt = g.put(SignalSet::of(sigint).bits());
+    EXPECT_EQ(g.call(nr_rt_sigprocmask, 0, interrupt, 0, 8), 0);
+    for (const std::string& text : {std::string("shown"), std::string(10'000, 'x')}) {
+      EXPECT_TRUE(seen.try_acquire_for(10s));
+      g.write(1, text);
+      written.release();
+      EXPECT_EQ(g.call(nr_rt_sigtimedwait, interrupt, 0, 0, 8), sigint);
+      g.write(1, "end");
+    }
+  });
+  EXPECT_TRUE(written.try_acquire_for(10s));
+  type("\x03");
+  EXPECT_EQ(screen_until("end"), "shown^Cend");
+  seen.release();
+  EXPECT_TRUE(written.try_acquire_for(10s));
+  type("\x03");
+  EXPECT_EQ(screen_until("end"), std::string(4096, 'x') + "^Cend")
+      << "a flood ends where a master's buffer does";
   machine_.wait(guest);
 }
 

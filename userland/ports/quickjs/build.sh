@@ -1,4 +1,8 @@
-# QuickJS-ng: its own program under the name qjs, and node: the same engine with our modules. A Rust crate carries the C source.
+# QuickJS-ng: its own program under the name qjs, and node: the same engine with our modules, and zlib. A Rust crate carries the C source.
+zlib=$EXTRA/zlib
+(cd "$zlib" && for file in adler32 crc32 deflate inffast inflate inftrees trees zutil; do
+  $CC -O2 -Wno-everything -DHAVE_UNISTD_H -D_LARGEFILE64_SOURCE=0 -c $file.c
+done)
 flags="-O2 -Wno-everything -D_GNU_SOURCE -DQUICKJS_NG_BUILD -Iquickjs"
 for file in quickjs/quickjs quickjs/libregexp quickjs/libunicode quickjs/dtoa quickjs/quickjs-libc quickjs/gen/repl quickjs/gen/standalone; do
   printf '%s.o: %s.c\n\t$(CC) $(FLAGS) -c -o $@ $<\n' "$file" "$file"
@@ -7,7 +11,7 @@ done > all.mk
 printf 'all:%s\n' "$objects" >> all.mk
 make -f all.mk all FLAGS="$flags"
 $CC $flags -Dmain=qjs_main -c -o qjs.o quickjs/qjs.c
-$CC $flags -I"$PORT" -o "$OUT/usr/bin/node" "$PORT/host.c" "$PORT/host_files.c" "$PORT/host_process.c" qjs.o $objects
+$CC $flags -I"$PORT" -I"$zlib" -o "$OUT/usr/bin/node" "$PORT/host.c" "$PORT/host_files.c" "$PORT/host_process.c" "$PORT/host_sockets.c" "$PORT/host_hash.c" "$PORT/host_zlib.c" qjs.o $objects "$zlib"/*.o
 $STRIP "$OUT/usr/bin/node"
 for name in js qjs nodejs; do ln -s node "$OUT/usr/bin/$name"; done
 mkdir -p "$OUT/usr/lib/node"

@@ -8,6 +8,15 @@ from edits import replace
 
 replace("quickjs/quickjs-libc.c", "    pid = fork();\n", "    pid = vfork();\n", "starts programs by vfork")
 
+# One that is ready may stand behind others that are not; and a signal ends no loop.
+POLL = "    nfds = poll(pfds, nfds, min_delay);\n    if (nfds < 0) {\n        ret = -1;\n        goto done;\n    }\n    for (pfd = pfds; nfds-- > 0; pfd++) {\n"
+replace("quickjs/quickjs-libc.c", POLL, """    const int asked = nfds;
+    if (poll(pfds, asked, min_delay) < 0) {
+        ret = errno == EINTR ? 0 : -1;
+        goto done;
+    }
+    for (pfd = pfds; pfd < pfds + asked; pfd++) {
+""", "looks at all descriptors that it asked for")
 replace("quickjs/quickjs.c", "        if (options->line_num != 0)\n            line = options->line_num;\n", "        line = options->line_num;\n",
         "counts lines from the number that is given")
 

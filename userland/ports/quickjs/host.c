@@ -172,6 +172,9 @@ static int start(JSContext *ctx, int argc, char **argv)
   JS_SetPropertyFunctionList(ctx, native, functions, sizeof functions / sizeof *functions);
   add_file_functions(ctx, native);
   add_process_functions(ctx, native);
+  add_zlib_functions(ctx, native);
+  add_hash_functions(ctx, native);
+  add_socket_functions(ctx, native);
   JSValue words = JS_NewArray(ctx);
   for (int i = 0; i < argc; i++) JS_SetPropertyUint32(ctx, words, i, JS_NewString(ctx, argv[i]));
   JS_SetPropertyStr(ctx, native, "argv", words);

@@ -145,7 +145,8 @@ static JSValue file_mkdtemp(JSContext *ctx, JSValueConst self, int argc, JSValue
 static JSValue file_utimes(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
   double seconds[2];
-  if (JS_ToFloat64(ctx, &seconds[0], argv[1]) || JS_ToFloat64(ctx, &seconds[1], argv[2])) return JS_EXCEPTION;
+  int link;
+  if (JS_ToFloat64(ctx, &seconds[0], argv[1]) || JS_ToFloat64(ctx, &seconds[1], argv[2]) || JS_ToInt32(ctx, &link, argv[3])) return JS_EXCEPTION;
   struct timespec times[2];
   for (int i = 0; i < 2; i++) {
     times[i].tv_sec = (time_t)seconds[i];
@@ -153,7 +154,7 @@ static JSValue file_utimes(JSContext *ctx, JSValueConst self, int argc, JSValueC
   }
   const char *path = JS_ToCString(ctx, argv[0]);
   if (!path) return JS_EXCEPTION;
-  int status = utimensat(AT_FDCWD, path, times, 0);
+  int status = utimensat(AT_FDCWD, path, times, link ? AT_SYMLINK_NOFOLLOW : 0);
   JS_FreeCString(ctx, path);
   return result_of(ctx, status);
 }
@@ -163,6 +164,11 @@ static void *resize_bytes(JSRuntime *runtime, void *opaque, void *bytes, size_t 
   if (size) return realloc(bytes, size);
   free(bytes);
   return NULL;
+}
+
+JSValue bytes_of(JSContext *ctx, uint8_t *bytes, size_t size)
+{
+  return JS_NewArrayBuffer(ctx, bytes, size, 0, resize_bytes, NULL, false);
 }
 
 // readAll(fd) -> ArrayBuffer
@@ -182,7 +188,7 @@ static JSValue file_read_all(JSContext *ctx, JSValueConst self, int argc, JSValu
       free(bytes);
       return JS_NewInt32(ctx, -error);
     }
-    if (count == 0) return JS_NewArrayBuffer(ctx, bytes, size, 0, resize_bytes, NULL, false);
+    if (count == 0) return bytes_of(ctx, bytes, size);
     size += (size_t)count;
     if (size < capacity) continue;
     uint8_t *more = capacity < (1u << 30) ? realloc(bytes, capacity * 2) : NULL;
@@ -247,7 +253,7 @@ static const JSCFunctionListEntry functions[] = {
   JS_CFUNC_DEF("readlink", 1, file_readlink),
   JS_CFUNC_DEF("realpath", 1, file_realpath),
   JS_CFUNC_DEF("mkdtemp", 1, file_mkdtemp),
-  JS_CFUNC_DEF("utimes", 3, file_utimes),
+  JS_CFUNC_DEF("utimes", 4, file_utimes),
   JS_CFUNC_DEF("readAll", 1, file_read_all),
   JS_CFUNC_MAGIC_DEF("read", 5, file_transfer, 0),
   JS_CFUNC_MAGIC_DEF("write", 5, file_transfer, 1),

@@ -1,5 +1,5 @@
 # toybox: one program under many names. The commands of port.toml, and what toybox itself wants, are switched on; the
-# rest (networking, mounting, Android, daemons) stays off.
+# rest (mounting, Android, daemons) stays off.
 python3 -B "$PORT/miniconfig.py" "$PORT/port.toml" > mini.config
 export HOSTCC=cc NOSTRIP=1 CFLAGS="-O2 -funsigned-char -Wno-everything -Werror=implicit-function-declaration" CROSS_COMPILE=
 export LDFLAGS= OPTIMIZE="-ffunction-sections -fdata-sections -fno-strict-aliasing"

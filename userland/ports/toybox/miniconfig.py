@@ -4,7 +4,7 @@ import sys
 import tomllib
 
 # Options that go by another name than their command, and commands that come with another command's option.
-OPTION = {"[": "TEST"}
+OPTION = {"[": "TEST", "nc": "NETCAT"}
 # NORECURSE: a tool that starts another one looks along PATH, where the GNU one may stand.
 ALWAYS = ("TOYBOX", "TOYBOX_FLOAT", "TOYBOX_HELP", "TOYBOX_HELP_DASHDASH", "TOYBOX_NORECURSE")
 

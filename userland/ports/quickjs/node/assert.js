@@ -17,17 +17,27 @@ Object.defineProperty(AssertionError.prototype, 'name', { value: 'AssertionError
 const intros = { deepStrictEqual: 'Expected values to be strictly deep-equal:', strictEqual: 'Expected values to be strictly equal:', deepEqual: 'Expected values to be loosely deep-equal:',
   notDeepStrictEqual: 'Expected "actual" not to be strictly deep-equal to:', notStrictEqual: 'Expected "actual" to be strictly unequal to:', notDeepEqual: 'Expected "actual" not to be loosely deep-equal to:' };
 function describe({ actual, expected, operator }) {
-  const a = inspect(actual, { depth: 1000, sorted: true }), b = inspect(expected, { depth: 1000, sorted: true });
+  const whole = { depth: 1000, sorted: true, compact: typeof actual !== 'object' && typeof expected !== 'object' ? 3 : false, breakLength: Infinity };
+  const a = inspect(actual, whole), b = inspect(expected, whole);
   if (operator === 'fail') return 'Failed';
   if (operator === '==' || operator === '!=') return `${a} ${operator} ${b}`;
-  if (operator.startsWith('not')) return `${intros[operator]}${a.includes('\n') ? '\n\n' : ' '}${a}\n`.trimEnd();
+  if (operator.startsWith('not')) return a.includes('\n') ? `${intros[operator]}\n\n${a}\n` : `${intros[operator]} ${a}`;
   if (operator === 'deepEqual') return `${intros[operator]}\n\n${a}\n\nshould loosely deep-equal\n\n${b}`;
   if (!a.includes('\n') && !b.includes('\n') && (typeof actual !== 'object' || actual === null) && (typeof expected !== 'object' || expected === null) && a.length + b.length <= 76)
     return `${intros[operator]}\n\n${a} !== ${b}\n`;
-  return `${intros[operator]}\n+ actual - expected\n\n${difference(a.split('\n'), b.split('\n'))}\n`;
+  if (a === b) return `Values have same structure but are not reference-equal:\n\n${a}\n`;
+  return `${intros[operator]}\n+ actual - expected\n\n${difference(a.split('\n'), b.split('\n'))}`;
 }
 // The longest common lines are kept, the others marked.
-function difference(a, b) {
+function difference(allOfA, allOfB) {
+  // What is the same at both ends needs no search.
+  let before = 0, after = 0;
+  const least = Math.min(allOfA.length, allOfB.length);
+  while (before < least && allOfA[before] === allOfB[before]) before++;
+  while (after < least - before && allOfA[allOfA.length - 1 - after] === allOfB[allOfB.length - 1 - after]) after++;
+  const a = allOfA.slice(before, allOfA.length - after), b = allOfB.slice(before, allOfB.length - after);
+  const same = (lines) => lines.map((line) => `  ${line}`);
+  if (a.length * b.length > 1e7) return [...same(allOfA.slice(0, before)), ...a.map((line) => `+ ${line}`), ...b.map((line) => `- ${line}`), ...same(after ? allOfA.slice(-after) : [])].join('\n');
   const table = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--)
     for (let j = b.length - 1; j >= 0; j--) table[i][j] = a[i] === b[j] ? table[i + 1][j + 1] + 1 : Math.max(table[i + 1][j], table[i][j + 1]);
@@ -37,7 +47,7 @@ function difference(a, b) {
     else if (i < a.length && (j >= b.length || table[i + 1][j] >= table[i][j + 1])) lines.push(`+ ${a[i++]}`);
     else lines.push(`- ${b[j++]}`);
   }
-  return lines.join('\n');
+  return [...same(allOfA.slice(0, before)), ...lines, ...same(after ? allOfA.slice(-after) : [])].join('\n');
 }
 
 function fail(actual, expected, message, operator) {
@@ -81,7 +91,13 @@ function matches(error, expected, message) {
   }
   for (const key of new Set([...Object.keys(expected), ...(expected instanceof Error ? ['name', 'message'] : [])])) {
     if (expected[key] instanceof RegExp && typeof error[key] === 'string' ? expected[key].test(error[key]) : isDeepEqual(error[key], expected[key], true)) continue;
-    fail(error, expected, message, 'deepStrictEqual');
+    if (message !== undefined) fail(error, expected, message, 'throws');
+    // Only what was asked for is shown, of both.
+    class Comparison {
+      constructor(from) { for (const name of Object.keys(expected)) if (name in from) this[name] = expected[name] instanceof RegExp && typeof from[name] === 'string' && expected[name].test(from[name]) ? expected[name] : from[name]; }
+    }
+    const shown = new AssertionError({ actual: new Comparison(error), expected: new Comparison(expected), operator: 'deepStrictEqual' });
+    throw Object.assign(shown, { actual: error, expected, operator: 'throws' });
   }
 }
 const split = (expected, message) => (typeof expected === 'string' ? [undefined, expected] : [expected, message]);

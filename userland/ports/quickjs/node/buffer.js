@@ -103,6 +103,7 @@ Object.assign(Buffer, {
   },
   alloc(size, fill, encoding) {
     if (typeof size !== 'number') throw wrong('"size"', 'of type number', size);
+    if (!(size >= 0 && size <= 2 ** 31 - 1)) throw Object.assign(new RangeError(`The value of "size" is out of range. It must be >= 0 && <= ${2 ** 31 - 1}. Received ${size}`), { code: 'ERR_OUT_OF_RANGE' });
     const buffer = wrap(new Uint8Array(size));
     return fill === undefined || fill === 0 ? buffer : buffer.fill(fill, encoding);
   },
@@ -127,7 +128,11 @@ Object.assign(Buffer, {
     return Math.sign(a.length - b.length);
   },
 });
-Object.defineProperty(Buffer, Symbol.species, { get: () => Uint8Array });
+// What arrays make that come of a Buffer, and what some programs make theirs by.
+class FastBuffer extends Uint8Array {
+  constructor(...args) { super(...args); Object.setPrototypeOf(this, Buffer.prototype); }
+}
+Object.defineProperty(Buffer, Symbol.species, { get: () => FastBuffer });
 
 const methods = {
   constructor: Buffer,
@@ -140,7 +145,7 @@ const methods = {
   toJSON() { return { type: 'Buffer', data: Array.from(this) }; },
   equals(other) { return Buffer.compare(this, other) === 0; },
   compare(other, start = 0, end = other.length, mine = 0, last = this.length) { return Buffer.compare(this.subarray(mine, last), other.subarray(start, end)); },
-  subarray(start, end) { return wrap(Uint8Array.prototype.subarray.call(this, start, end)); },
+  subarray(start, end) { return Uint8Array.prototype.subarray.call(this, start, end); },
   slice(start, end) { return this.subarray(start, end); },
   copy(target, to = 0, from = 0, end = this.length) {
     const part = this.subarray(from, Math.min(end, from + target.length - to));
@@ -166,13 +171,20 @@ const methods = {
   indexOf(value, from = 0, encoding) { return find(this, value, from, encoding, 1); },
   lastIndexOf(value, from = Infinity, encoding) { return find(this, value, from, encoding, -1); },
   includes(value, from, encoding) { return this.indexOf(value, from, encoding) >= 0; },
-  swap16() { for (let i = 0; i + 1 < this.length; i += 2) [this[i], this[i + 1]] = [this[i + 1], this[i]]; return this; },
+  swap32() { return swapped(this, 4); },
+  swap64() { return swapped(this, 8); },
+  swap16() { return swapped(this, 2); },
   inspect() { return this[Symbol.for('nodejs.util.inspect.custom')](); },
   [Symbol.for('nodejs.util.inspect.custom')]() {
     const shown = Array.from(this.subarray(0, 50), (byte) => byte.toString(16).padStart(2, '0')).join(' ');
     return `<${this.constructor.name} ${shown}${this.length > 50 ? ` ... ${this.length - 50} more byte${this.length > 51 ? 's' : ''}` : ''}>`;
   },
 };
+function swapped(buffer, size) {
+  if (buffer.length % size) throw Object.assign(new RangeError(`Buffer size must be a multiple of ${8 * size}-bits`), { code: 'ERR_INVALID_BUFFER_SIZE' });
+  for (let at = 0; at < buffer.length; at += size) Uint8Array.prototype.subarray.call(buffer, at, at + size).reverse();
+  return buffer;
+}
 function find(buffer, value, from, encoding, step) {
   if (typeof from === 'string') [encoding, from] = [from, step > 0 ? 0 : Infinity];
   const wanted = typeof value === 'number' ? [value & 255] : typeof value === 'string' ? bytesOf(value, encoding) : value;
@@ -194,6 +206,12 @@ const checkRange = (buffer, offset, size) => {
   throw Object.assign(new RangeError(size > buffer.length ? 'Attempt to access memory outside buffer bounds' :
     `The value of "offset" is out of range. It must be >= 0 and <= ${buffer.length - size}. Received ${offset}`), { code: 'ERR_OUT_OF_RANGE' });
 };
+const checkValue = (name, value, size) => {
+  if (!/Int/.test(name) || name.startsWith('Big')) return;
+  const [least, most] = name.startsWith('U') ? [0, 2 ** (8 * size) - 1] : [-(2 ** (8 * size - 1)), 2 ** (8 * size - 1) - 1];
+  if (!(value < least || value > most)) return;
+  throw Object.assign(new RangeError(`The value of "value" is out of range. It must be >= ${least} and <= ${most}. Received ${value}`), { code: 'ERR_OUT_OF_RANGE' });
+};
 for (const [name, [view, size]] of Object.entries(kinds)) {
   for (const order of size === 1 ? [''] : ['LE', 'BE']) {
     const read = function (offset = 0) {
@@ -201,6 +219,7 @@ for (const [name, [view, size]] of Object.entries(kinds)) {
       return new DataView(this.buffer, this.byteOffset, this.length)[`get${view}`](offset, order === 'LE');
     };
     const write = function (value, offset = 0) {
+      checkValue(name, value, size);
       checkRange(this, offset, size);
       new DataView(this.buffer, this.byteOffset, this.length)[`set${view}`](offset, value, order === 'LE');
       return offset + size;
@@ -221,6 +240,7 @@ for (const signed of [false, true]) {
       return signed && value >= 2 ** (8 * size - 1) ? value - 2 ** (8 * size) : value;
     };
     methods[`write${name}`] = function (value, offset, size) {
+      checkValue(name, value, size);
       checkRange(this, offset, size);
       if (value < 0) value += 2 ** (8 * size);
       for (let i = 0; i < size; i++, value = Math.floor(value / 256)) this[order === 'LE' ? offset + i : offset + size - 1 - i] = value % 256;

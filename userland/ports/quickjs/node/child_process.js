@@ -212,7 +212,7 @@ function spawn(file, given, givenOptions) {
     const timer = setTimeout(() => child.kill(options.killSignal), options.timeout);
     child.once('exit', () => clearTimeout(timer));
   }
-  const abort = () => { child.kill(options.killSignal); child.emit('error', options.signal.reason); };
+  const abort = () => { child.kill(options.killSignal); child.emit('error', EventEmitter.abortError(options.signal)); };
   if (options.signal?.aborted) abort();
   else options.signal?.addEventListener('abort', abort, { once: true });
   return child;

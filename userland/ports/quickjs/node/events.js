@@ -6,6 +6,7 @@ function Emitter() {
   if (!tables.has(this)) tables.set(this, new Map());
 }
 const tables = new WeakMap();
+const mostOf = new WeakMap();
 function tableOf(emitter) {
   let table = tables.get(emitter);
   if (!table) tables.set(emitter, table = new Map());
@@ -45,8 +46,12 @@ Emitter.prototype = {
     return this;
   },
   removeAllListeners(name) {
-    if (name === undefined) tableOf(this).clear();
-    else tableOf(this).delete(name);
+    const table = tableOf(this);
+    // Who listens for that is told of each.
+    for (const key of table.has('removeListener') ? (name === undefined ? [...table.keys()] : [name]) : [])
+      if (key !== 'removeListener') for (const listener of this.listeners(key).reverse()) this.off(key, listener);
+    if (name === undefined) table.clear();
+    else table.delete(name);
     return this;
   },
   emit(name, ...args) {
@@ -66,8 +71,8 @@ Emitter.prototype = {
   listeners(name) { return (tableOf(this).get(name) ?? []).map((entry) => entry.listener); },
   rawListeners(name) { return this.listeners(name); },
   eventNames() { return [...tableOf(this).keys()]; },
-  setMaxListeners() { return this; },
-  getMaxListeners() { return Emitter.defaultMaxListeners; },
+  setMaxListeners(count) { mostOf.set(this, count); return this; },
+  getMaxListeners() { return mostOf.get(this) ?? Emitter.defaultMaxListeners; },
 };
 for (const name of Object.keys(Emitter.prototype)) Object.defineProperty(Emitter.prototype, name, { enumerable: name !== 'constructor' });
 Object.defineProperty(Emitter.prototype, 'constructor', { enumerable: false });
@@ -79,25 +84,60 @@ Emitter.defaultMaxListeners = 10;
 Emitter.EventEmitter = Emitter;
 Emitter.errorMonitor = Symbol('events.errorMonitor');
 Emitter.captureRejectionSymbol = captureRejection;
-Emitter.once = (emitter, name) => new Promise((resolve, reject) => {
-  const done = (...args) => { emitter.off('error', failed); resolve(args); };
-  const failed = (error) => { emitter.off(name, done); reject(error); };
-  emitter.once(name, done);
-  if (name !== 'error') emitter.once('error', failed);
+const abortError = (signal) => Object.assign(new Error('The operation was aborted', { cause: signal?.reason }), { name: 'AbortError', code: 'ABORT_ERR' });
+Object.defineProperty(Emitter, 'abortError', { value: abortError });
+// Emitters, and targets of events.
+const listen = (target, name, listener, once) => (target instanceof EventTarget ? target.addEventListener(name, listener, { once }) : once ? target.once(name, listener) : target.on(name, listener));
+const unlisten = (target, name, listener) => (target instanceof EventTarget ? target.removeEventListener(name, listener) : target.off(name, listener));
+Emitter.once = (emitter, name, { signal } = {}) => new Promise((resolve, reject) => {
+  const clear = () => {
+    unlisten(emitter, name, done);
+    unlisten(emitter, 'error', failed);
+    signal?.removeEventListener('abort', stopped);
+  };
+  const done = (...args) => { clear(); resolve(args); };
+  const failed = (error) => { clear(); reject(error); };
+  const stopped = () => failed(abortError(signal));
+  if (signal?.aborted) return reject(abortError(signal));
+  listen(emitter, name, done, true);
+  if (name !== 'error' && !(emitter instanceof EventTarget)) emitter.once('error', failed);
+  signal?.addEventListener('abort', stopped);
 });
-Emitter.on = async function* (emitter, name) {
+Emitter.on = (emitter, name, { signal, close = [] } = {}) => {
   const waiting = [];
-  let wake;
+  let wake, failure, ended = false;
   const take = (...args) => { waiting.push(args); wake?.(); };
-  emitter.on(name, take);
-  try {
-    for (;;) {
-      while (waiting.length) yield waiting.shift();
-      await new Promise((resolve) => { wake = resolve; });
+  const failed = (error) => { failure = error; wake?.(); };
+  const stopped = () => failed(abortError(signal));
+  const end = () => { ended = true; wake?.(); };
+  if (signal?.aborted) throw abortError(signal);
+  listen(emitter, name, take);
+  if (name !== 'error' && !(emitter instanceof EventTarget)) emitter.on('error', failed);
+  for (const event of close) listen(emitter, event, end);
+  signal?.addEventListener('abort', stopped);
+  return (async function* () {
+    try {
+      for (;;) {
+        while (waiting.length) yield waiting.shift();
+        if (failure) throw failure;
+        if (ended) return;
+        await new Promise((resolve) => { wake = resolve; });
+      }
+    } finally {
+      unlisten(emitter, name, take);
+      unlisten(emitter, 'error', failed);
+      for (const event of close) unlisten(emitter, event, end);
+      signal?.removeEventListener('abort', stopped);
     }
-  } finally {
-    emitter.off(name, take);
-  }
+  })();
+};
+Emitter.listenerCount = (emitter, name) => emitter.listenerCount(name);
+Emitter.getEventListeners = (emitter, name) => emitter.listeners(name);
+Emitter.setMaxListeners = (count, ...emitters) => { for (const emitter of emitters) emitter.setMaxListeners?.(count); if (!emitters.length) Emitter.defaultMaxListeners = count; };
+Emitter.addAbortListener = (signal, listener) => {
+  if (signal.aborted) queueMicrotask(() => listener());
+  else signal.addEventListener('abort', listener, { once: true });
+  return { [Symbol.dispose]: () => signal.removeEventListener('abort', listener) };
 };
 
 class Event {
@@ -111,6 +151,13 @@ class Event {
   preventDefault() { if (this.cancelable) this.defaultPrevented = true; }
   stopImmediatePropagation() { this._stopped = true; }
   stopPropagation() {}
+}
+
+class CustomEvent extends Event {
+  constructor(type, options = {}) {
+    super(type, options);
+    this.detail = options.detail ?? null;
+  }
 }
 
 class EventTarget {
@@ -141,10 +188,17 @@ class AbortSignal extends EventTarget {
   aborted = false;
   reason = undefined;
   throwIfAborted() { if (this.aborted) throw this.reason; }
+  static any(signals) {
+    const controller = new AbortController();
+    const from = signals.find((signal) => signal.aborted);
+    if (from) controller.abort(from.reason);
+    else for (const signal of signals) signal.addEventListener('abort', () => controller.abort(signal.reason), { once: true });
+    return controller.signal;
+  }
   static abort(reason) { const controller = new AbortController(); controller.abort(reason); return controller.signal; }
   static timeout(delay) {
     const controller = new AbortController();
-    setTimeout(() => controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')), delay);
+    setTimeout(() => controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')), delay).unref();
     return controller.signal;
   }
 }
@@ -158,4 +212,4 @@ class AbortController {
   }
 }
 
-module.exports = Object.assign(Emitter, { Event, EventTarget, AbortSignal, AbortController });
+module.exports = Object.assign(Emitter, { Event, CustomEvent, EventTarget, AbortSignal, AbortController });

@@ -83,6 +83,9 @@ const sync = {
     length ??= data.byteLength - offset;
     return must(native.write(fd, data.buffer, data.byteOffset + offset, length, typeof position === 'number' ? position : -1), 'write');
   },
+  // One buffer after the other; a short transfer ends it.
+  readv: (fd, buffers, position) => transferAll(sync.read, fd, buffers, position),
+  writev: (fd, buffers, position) => transferAll(sync.write, fd, buffers, position),
   readFile(path, options) {
     const { encoding, flag } = optionsOf(options, { flag: 'r' });
     const own = typeof path !== 'number';
@@ -196,7 +199,7 @@ const sync = {
   link: (from, to) => { must(native.link(pathOf(from), pathOf(to)), 'link', pathOf(from), pathOf(to)); },
   symlink: (target, path) => { must(native.symlink(pathOf(target, 'target'), pathOf(path)), 'symlink', pathOf(target), pathOf(path)); },
   readlink: (path) => must(native.readlink(pathOf(path)), 'readlink', pathOf(path)),
-  realpath: (path) => must(native.realpath(pathOf(path)), 'lstat', pathOf(path)),
+  realpath: (path) => must(native.realpath(pathOf(path)), 'lstat', require('path').resolve(pathOf(path))),
   chmod: (path, mode) => { must(native.chmod(pathOf(path), modeOf(mode)), 'chmod', pathOf(path)); },
   fchmod: (fd, mode) => { must(native.fchmod(fd, modeOf(mode)), 'fchmod'); },
   chown: (path, uid, gid) => { must(native.chown(pathOf(path), uid, gid), 'chown', pathOf(path)); },
@@ -205,10 +208,10 @@ const sync = {
   ftruncate: (fd, size = 0) => { must(native.ftruncate(fd, size), 'ftruncate'); },
   fsync: (fd) => { must(native.fsync(fd), 'fsync'); },
   fdatasync: (fd) => { must(native.fsync(fd), 'fdatasync'); },
-  utimes(path, atime, mtime) {
-    const seconds = (time) => (time instanceof Date ? time.getTime() / 1000 : Number(time));
-    must(native.utimes(pathOf(path), seconds(atime), seconds(mtime)), 'utime', pathOf(path));
-  },
+  utimes: (path, atime, mtime) => { must(native.utimes(pathOf(path), seconds(atime), seconds(mtime), 0), 'utime', pathOf(path)); },
+  lutimes: (path, atime, mtime) => { must(native.utimes(pathOf(path), seconds(atime), seconds(mtime), 1), 'lutime', pathOf(path)); },
+  futimes: (fd, atime, mtime) => { must(native.utimes(`/proc/self/fd/${fd}`, seconds(atime), seconds(mtime), 0), 'futime'); },
+  fchown: (fd, uid, gid) => { must(native.chown(`/proc/self/fd/${fd}`, uid, gid), 'fchown'); },
   opendir(path) {
     const entries = sync.readdir(path, { withFileTypes: true });
     return { path, readSync: () => entries.shift() ?? null, read: async () => entries.shift() ?? null, closeSync() {}, close: async () => {},
@@ -216,6 +219,17 @@ const sync = {
   },
 };
 const decoded2 = (text, options) => (optionsOf(options).encoding === 'buffer' ? Buffer.from(text) : text);
+
+const seconds = (time) => (time instanceof Date ? time.getTime() / 1000 : Number(time));
+function transferAll(transfer, fd, buffers, position) {
+  let done = 0;
+  for (const buffer of buffers) {
+    const count = transfer(fd, buffer, 0, buffer.byteLength, typeof position === 'number' ? position + done : null);
+    done += count;
+    if (count < buffer.byteLength) break;
+  }
+  return done;
+}
 
 function statOf(path, link, options, call) {
   const numbers = native.stat(pathOf(path), link);
@@ -256,14 +270,29 @@ for (const [name, call] of Object.entries(sync)) {
 fs.realpathSync.native = fs.realpathSync;
 fs.realpath.native = fs.realpath;
 delete promises.exists;
-for (const name of Object.keys(promises).filter((name) => /^f(?!d)|^(close|read|write)$/.test(name))) delete promises[name];
+for (const name of Object.keys(promises).filter((name) => /^f(?!d)|^(close|readv?|writev?)$/.test(name))) delete promises[name];
+// What is written may come in pieces: of an iterable, or a stream.
+const written = async (data) => {
+  if (typeof data === 'string' || ArrayBuffer.isView(data) || !(data?.[Symbol.asyncIterator] ?? data?.[Symbol.iterator])) return data;
+  const parts = [];
+  for await (const part of data) parts.push(bytesOf(part));
+  return Buffer.concat(parts);
+};
+promises.writeFile = async (path, data, options) => (path instanceof FileHandle ? path.writeFile(data, options) : sync.writeFile(path, await written(data), options));
+promises.appendFile = async (path, data, options) => (path instanceof FileHandle ? path.appendFile(data, options) : sync.appendFile(path, await written(data), options));
+promises.readFile = async (path, options) => (path instanceof FileHandle ? path.readFile(options) : sync.readFile(path, options));
 
 class FileHandle {
   constructor(fd) { this.fd = fd; }
   async close() { if (this.fd >= 0) sync.close(this.fd); this.fd = -1; }
   async readFile(options) { return sync.readFile(this.fd, options); }
-  async writeFile(data, options) { return sync.writeFile(this.fd, data, options); }
-  async appendFile(data, options) { return sync.writeFile(this.fd, data, options); }
+  async writeFile(data, options) { return sync.writeFile(this.fd, await written(data), options); }
+  async appendFile(data, options) { return sync.writeFile(this.fd, await written(data), options); }
+  async readv(buffers, position) { return { bytesRead: sync.readv(this.fd, buffers, position), buffers }; }
+  async writev(buffers, position) { return { bytesWritten: sync.writev(this.fd, buffers, position), buffers }; }
+  async utimes(atime, mtime) { return sync.futimes(this.fd, atime, mtime); }
+  async chown(uid, gid) { return sync.fchown(this.fd, uid, gid); }
+  async datasync() { return sync.fdatasync(this.fd); }
   async read(buffer, ...rest) {
     if (!ArrayBuffer.isView(buffer)) { rest = [buffer ?? {}]; buffer = rest[0].buffer ?? Buffer.alloc(16384); }
     return { bytesRead: sync.read(this.fd, buffer, ...rest), buffer };
@@ -281,17 +310,18 @@ class FileHandle {
 promises.open = async (...args) => new FileHandle(sync.open(...args));
 fs.promises = promises;
 
-fs.createReadStream = (path, options) => {
-  const { encoding, flags = 'r', start, end = Infinity, highWaterMark = 65536, fd: given, autoClose = true } = optionsOf(options);
+const readOptions = (path, options) => {
+  const { encoding, flags = 'r', start, end = Infinity, highWaterMark = 65536, fd: given, autoClose = true, signal } = optionsOf(options);
   let fd = given?.fd ?? given, position = start ?? -1, left = end - (start ?? 0) + 1;
-  const stream = new (require('stream').Readable)({
-    encoding, highWaterMark,
+  return {
+    encoding, highWaterMark, signal,
     read() {
       try {
         if (fd === undefined) {
           fd = sync.open(path, flags);
           this.fd = fd;
           this.emit('open', fd);
+          this.emit('ready');
         }
         const chunk = Buffer.alloc(Math.min(highWaterMark, left));
         const count = chunk.length ? sync.read(fd, chunk, 0, chunk.length, position) : 0;
@@ -308,22 +338,20 @@ fs.createReadStream = (path, options) => {
       fd = undefined;
       callback(error);
     },
-  });
-  stream.path = path;
-  stream.bytesRead = 0;
-  return stream;
+  };
 };
-fs.createWriteStream = (path, options) => {
-  const { flags = 'w', mode, start, encoding, fd: given } = optionsOf(options);
+const writeOptions = (path, options) => {
+  const { flags = 'w', mode, start, encoding, highWaterMark, fd: given, signal } = optionsOf(options);
   let fd = given?.fd ?? given, position = start ?? -1;
-  const stream = new (require('stream').Writable)({
-    defaultEncoding: encoding, decodeStrings: true,
+  return {
+    defaultEncoding: encoding, decodeStrings: true, highWaterMark, signal,
     construct(callback) {
       try {
         fd ??= sync.open(path, flags, mode);
         this.fd = fd;
+        const opened = fd;
+        process.nextTick(() => { this.emit('open', opened); this.emit('ready'); });
         callback();
-        setImmediate(() => { this.emit('open', fd); this.emit('ready'); });
       } catch (error) {
         callback(error);
       }
@@ -343,11 +371,34 @@ fs.createWriteStream = (path, options) => {
     },
     final(callback) { if (fd !== undefined) native.close(fd); fd = undefined; callback(); },
     destroy(error, callback) { if (fd !== undefined) native.close(fd); fd = undefined; callback(error); },
-  });
-  stream.path = path;
-  stream.bytesWritten = 0;
-  return stream;
+  };
 };
+// The streams are read where they are asked for: many programs use files and no streams.
+let classes;
+function streams() {
+  if (classes) return classes;
+  const { Readable, Writable } = require('stream');
+  class ReadStream extends Readable {
+    constructor(path, options) {
+      super(readOptions(path, options));
+      this.path = path;
+      this.bytesRead = 0;
+    }
+    close(callback) { if (callback) this.once('close', callback); this.destroy(); }
+  }
+  class WriteStream extends Writable {
+    constructor(path, options) {
+      super(writeOptions(path, options));
+      this.path = path;
+      this.bytesWritten = 0;
+    }
+    close(callback) { if (callback) this.once('close', callback); this.end(); }
+  }
+  return (classes = { ReadStream, WriteStream });
+}
+for (const name of ['ReadStream', 'WriteStream']) Object.defineProperty(fs, name, { get: () => streams()[name], enumerable: true, configurable: true });
+fs.createReadStream = (path, options) => new (streams().ReadStream)(path, options);
+fs.createWriteStream = (path, options) => new (streams().WriteStream)(path, options);
 // There is nothing here that tells of changes: the file is looked at again and again.
 fs.watchFile = (path, options, listener) => {
   if (typeof options === 'function') [options, listener] = [{}, options];
@@ -359,5 +410,33 @@ fs.watchFile = (path, options, listener) => {
     before = now;
   }, options.interval ?? 5007);
   (fs.watchFile.timers ??= new Map()).set(path, timer);
+};
+// The names of a folder, or a file, with what tells that they have changed.
+fs.watch = (path, options, listener) => {
+  if (typeof options === 'function') [options, listener] = [{}, options];
+  const { recursive = false, persistent = true, signal } = optionsOf(options);
+  const top = pathOf(path), emitter = new (require('events'))();
+  const look = () => {
+    const found = new Map();
+    const mark = (name, file) => { const s = sync.lstat(file, { throwIfNoEntry: false }); if (s) found.set(name, `${s.mtimeMs} ${s.ctimeMs} ${s.size} ${s.ino}`); };
+    if (!statOf(top, 0, {}, 'watch').isDirectory()) mark(require('path').basename(top), top);
+    else for (const name of sync.readdir(top, { recursive })) mark(name, `${top}/${name}`);
+    return found;
+  };
+  let before = look();
+  const timer = setInterval(() => {
+    let now;
+    try { now = look(); } catch { now = new Map(); }
+    for (const name of new Set([...before.keys(), ...now.keys()]))
+      if (before.get(name) !== now.get(name)) emitter.emit('change', before.has(name) && now.has(name) ? 'change' : 'rename', name);
+    before = now;
+  }, 100);
+  if (!persistent) timer.unref();
+  if (listener) emitter.on('change', listener);
+  emitter.close = () => { clearInterval(timer); process.nextTick(() => emitter.emit('close')); };
+  emitter.ref = () => { timer.ref(); return emitter; };
+  emitter.unref = () => { timer.unref(); return emitter; };
+  signal?.addEventListener('abort', emitter.close, { once: true });
+  return emitter;
 };
 fs.unwatchFile = (path) => clearInterval(fs.watchFile.timers?.get(path));

@@ -4,20 +4,30 @@ import * as os from 'qjs:os';
 
 const native = globalThis.__native;
 const root = '/usr/lib/node/';
-const internal = { native, std, os, root, builtins: Object.create(null) };
+// What waits for descriptors keeps the program, and with it timers that alone would not.
+const waits = new Set();
+const watched = (set, kind) => (fd, handler) => {
+  set(fd, handler);
+  const before = waits.size;
+  if (handler === null) waits.delete(kind + fd);
+  else waits.add(kind + fd);
+  if ((before === 0) !== (waits.size === 0)) internal.rearm?.();
+};
+const internal = { native, std, root, waits, os: { ...os, setReadHandler: watched(os.setReadHandler, 'r'), setWriteHandler: watched(os.setWriteHandler, 'w') }, builtins: Object.create(null) };
 
 // The modules of this folder, by the names that programs ask for them by.
-const names = ['assert', 'buffer', 'child_process', 'console', 'constants', 'crypto', 'events', 'fs', 'module', 'os', 'path', 'perf_hooks',
-  'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'vm', 'tty'];
+const names = ['assert', 'buffer', 'child_process', 'console', 'constants', 'crypto', 'events', 'fs', 'http', 'module', 'net', 'os', 'path', 'perf_hooks',
+  'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'vm', 'tty', 'zlib'];
 const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['util', 'types'],
-  'path/posix': ['path', 'posix'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
-  'assert/strict': ['assert', 'strict'] };
-const absent = ['http', 'https', 'http2', 'net', 'tls', 'dgram', 'dns', 'cluster', 'inspector', 'v8', 'async_hooks', 'diagnostics_channel',
-  'test', 'wasi', 'repl', 'trace_events', 'domain', 'worker_threads', 'zlib', 'punycode'];
+  'path/posix': ['path', 'posix'], 'path/win32': ['path', 'win32'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
+  'assert/strict': ['assert', 'strict'], 'stream/consumers': ['stream', '__consumers'], https: ['http', '__https'], http2: ['http', '__http2'],
+  tls: ['net', '__tls'], dns: ['net', '__dns'], 'dns/promises': ['net', '__dns', 'promises'], sys: ['util'] };
+const absent = ['dgram', 'cluster', 'inspector', 'v8', 'async_hooks', 'diagnostics_channel',
+  'wasi', 'repl', 'trace_events', 'domain', 'worker_threads', 'punycode'];
 
 internal.isBuiltin = (name) => {
   const bare = name.startsWith('node:') ? name.slice(5) : name;
-  return names.includes(bare) || bare in parts || (absent.includes(bare) && bare !== 'test') || name === 'node:test';
+  return names.includes(bare) || bare in parts || absent.includes(bare) || name === 'node:test';
 };
 internal.names = [...names, ...Object.keys(parts)].sort();
 
@@ -25,8 +35,8 @@ const cache = Object.create(null);
 internal.builtin = (name) => {
   const bare = name.startsWith('node:') ? name.slice(5) : name;
   if (bare in cache) return cache[bare].exports;
-  if (bare in parts) return internal.builtin(parts[bare][0])[parts[bare][1]];
-  if (!names.includes(bare) && bare !== 'locale') {
+  if (bare in parts) return parts[bare].reduce((from, part, i) => (i ? from[part] : internal.builtin(part)), null);
+  if (!names.includes(bare) && bare !== 'locale' && bare !== 'fetch' && name !== 'node:test') {
     const error = new Error(absent.includes(bare)
       ? `The module '${bare}' is not in this node: it is QuickJS with the modules ${names.join(', ')}`
       : `No such built-in module: ${name}`);
@@ -62,9 +72,10 @@ function setGlobals() {
   for (const name of ['Buffer', 'atob', 'btoa', 'Blob']) lazy(name, () => internal.builtin('buffer')[name]);
   for (const name of ['URL', 'URLSearchParams']) lazy(name, () => internal.builtin('url')[name]);
   for (const name of ['TextEncoder', 'TextDecoder']) lazy(name, () => internal.builtin('util')[name]);
-  for (const name of ['Event', 'EventTarget', 'AbortController', 'AbortSignal']) lazy(name, () => internal.builtin('events')[name]);
+  for (const name of ['Event', 'CustomEvent', 'EventTarget', 'AbortController', 'AbortSignal']) lazy(name, () => internal.builtin('events')[name]);
   for (const name of ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'])
     lazy(name, () => internal.builtin('timers')[name]);
+  for (const name of ['fetch', 'Headers', 'Request', 'Response', 'FormData', 'File']) lazy(name, () => internal.builtin('fetch')[name]);
   lazy('structuredClone', () => internal.builtin('util').structuredClone);
   // What languages write otherwise, by a module that programs cannot ask for.
   const texts = { numberText: [[Number, BigInt], 'toLocaleString'], dateAndTimeText: [[Date], 'toLocaleString'], dateText: [[Date], 'toLocaleDateString'],
@@ -74,6 +85,15 @@ function setGlobals() {
       const { [name]: method } = { [name](locales, options) { return internal.builtin('locale')[text](kind.prototype.valueOf.call(this), options); } };
       Object.defineProperty(kind.prototype, name, { value: method, configurable: true, writable: true, enumerable: false });
     }
+  }
+  // The name of the time zone, where it is the usual one.
+  for (const name of ['toString', 'toTimeString']) {
+    const plain = Date.prototype[name];
+    const { [name]: method } = { [name]() {
+      const text = plain.call(this);
+      return text.endsWith('GMT+0000') && /^(?:Etc\/)?(?:UTC|UCT|Universal|Zulu)?$/.test(std.getenv('TZ') ?? '') ? `${text} (Coordinated Universal Time)` : text;
+    } };
+    Object.defineProperty(Date.prototype, name, { value: method, configurable: true, writable: true, enumerable: false });
   }
   lazy('crypto', () => internal.builtin('crypto').webcrypto);
   delete globalThis.__native;

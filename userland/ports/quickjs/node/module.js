@@ -83,7 +83,7 @@ function fromExports(target, subpath, conditions) {
 
 function fromNodeModules(name, from, imported) {
   const [, pack, rest] = /^((?:@[^/]+\/)?[^/]+)(.*)$/.exec(name) ?? [null, name, ''];
-  const conditions = [imported ? 'import' : 'require', 'node', 'module-sync'];
+    const conditions = [imported ? 'import' : 'require', 'node', 'module-sync'];
   const own = packageAbove(from);
   if (own.found?.name === pack && own.found.exports) {
     const target = fromExports(own.found.exports, `.${rest}`, conditions);
@@ -142,7 +142,7 @@ class Module {
     this.filename = id;
     this.loaded = false;
     this.children = [];
-    this.paths = [];
+    this.paths = Module._nodeModulePaths(this.path);
     Object.defineProperty(this, 'parent', { value: parent, configurable: true, writable: true });
     if (parent) parent.children.push(this);
   }
@@ -153,6 +153,13 @@ class Module {
     compiled.call(this.exports, this.exports, makeRequire(this), this, file, path.dirname(file));
   }
 }
+Module._nodeModulePaths = (from) => {
+  const found = [];
+  for (let folder = path.resolve(from); ; folder = path.dirname(folder)) {
+    if (path.basename(folder) !== 'node_modules') found.push(path.join(folder, 'node_modules'));
+    if (folder === '/') return found;
+  }
+};
 Module._cache = Object.create(null);
 Module._extensions = {
   '.js': (module, file) => module._compile(std.loadFile(file), file),
@@ -177,9 +184,7 @@ function requireFrom(name, parent) {
 function load(file, parent) {
   const known = Module._cache[file];
   if (known) return known;
-  if (isModule(file)) {
-    throw Object.assign(new Error(`require() of ES Module ${file}${parent ? ` from ${parent.filename}` : ''} not supported.\nInstead change the require to a dynamic import() which is available in all CommonJS modules.`), { code: 'ERR_REQUIRE_ESM' });
-  }
+  if (isModule(file)) return loadModule(file, parent);
   const module = Module._cache[file] = new Module(file, parent);
   try {
     (Module._extensions[path.extname(file)] ?? Module._extensions['.js'])(module, file);
@@ -190,6 +195,31 @@ function load(file, parent) {
   module.loaded = true;
   return module;
 }
+
+// An ES module that require asks for: what it exports, where it waits for nothing.
+function loadModule(file, parent) {
+  const module = Module._cache[file] = new Module(file, parent);
+  const made = native.evaluateModule(`\nimport * as all from ${JSON.stringify(file)}; globalThis.__cloche_take(all);`, `${file}?required`);
+  made.catch(() => {});
+  const [state, value] = native.promise(made);
+  if (state !== 1) {
+    delete Module._cache[file];
+    if (state === 2) throw value;
+    throw Object.assign(new Error(`require() cannot be used on an ESM graph with top-level await. Use import() instead.`), { code: 'ERR_REQUIRE_ASYNC_MODULE' });
+  }
+  const all = taken;
+  module.exports = all;
+  if ('module.exports' in all) module.exports = all['module.exports'];
+  else if ('default' in all && !('__esModule' in all)) {
+    const names = { __esModule: { value: true, enumerable: true }, [Symbol.toStringTag]: { value: 'Module' } };
+    for (const name of Object.keys(all)) names[name] = { get: () => all[name], enumerable: true };
+    module.exports = Object.create(null, names);
+  }
+  module.loaded = true;
+  return module;
+}
+let taken;
+Object.defineProperty(globalThis, '__cloche_take', { value: (all) => { taken = all; }, enumerable: false });
 
 let mainModule;
 function makeRequire(module) {
@@ -216,7 +246,7 @@ native.setModuleHooks(
   (base, name) => {
     if (isBuiltin(name)) return name.startsWith('node:') ? name : `node:${name}`;
     const from = base.startsWith('/') ? base : path.join(process.cwd(), '[eval]');
-    return resolveFrom(name.replace(/[?#].*$/, ''), from, true);
+    return resolveFrom(name.replace(/(?<!^)[?#].*$/, ''), from, true);
   },
   (name) => {
     if (name.startsWith('node:')) return handOn(name, internal.builtin(name));
@@ -242,7 +272,12 @@ function withMeta(source, file) {
   return `${meta}\n${source}`;
 }
 Object.defineProperty(globalThis, '__cloche_resolve', { enumerable: false,
-  value: (name, from) => (isBuiltin(name) ? (name.startsWith('node:') ? name : `node:${name}`) : require('url').pathToFileURL(resolveFrom(name, from, true)).href) });
+  value: (name, from) => {
+    if (isBuiltin(name)) return name.startsWith('node:') ? name : `node:${name}`;
+    // A file is named whether it is there or not.
+    if (/^\.{0,2}\//.test(name)) return new URL(name, require('url').pathToFileURL(from)).href;
+    return require('url').pathToFileURL(resolveFrom(name, from, true)).href;
+  } });
 
 const usage = `Usage: node [options] [ script.js | - ] [arguments]
 
@@ -250,6 +285,7 @@ const usage = `Usage: node [options] [ script.js | - ] [arguments]
   -p, --print SCRIPT    run SCRIPT and print what it comes to
   -c, --check FILE      only check the syntax
   -r, --require MODULE  load MODULE first
+  --test [FILE ...]     run the tests of these files, or of all that look like tests
   --input-type=TYPE     of -e, -p and stdin: module or commonjs
   -v, --version         print the version
   -h, --help            print this
@@ -262,12 +298,25 @@ function fail(text) {
   native.exit(9);
 }
 
+// What is set already stays.
+function readEnvironment(file) {
+  const text = std.loadFile(file);
+  if (text === null) fail(`${file}: not found`);
+  for (const [name, value] of Object.entries(internal.builtin('util').parseEnv(text))) process.env[name] ??= value;
+}
+
+function patternOf(text) {
+  const whole = /^\/(.*)\/([a-z]*)$/.exec(text);
+  return whole ? new RegExp(whole[1], whole[2]) : new RegExp(text);
+}
+
 function parseCommand(argv) {
-  const command = { preload: [], rest: [] };
+  const command = { preload: [], rest: [], passedOn: [] };
   let i = 1;
   const value = (option) => (i + 1 < argv.length ? argv[++i] : fail(`${option} requires an argument`));
   for (; i < argv.length; i++) {
     let word = argv[i];
+    const first = i;
     if (word === '-' || !word.startsWith('-')) break;
     if (word === '--') { i++; break; }
     let given;
@@ -279,17 +328,28 @@ function parseCommand(argv) {
     else if (word === '--input-type') command.type = given ?? value(word);
     else if (word === '-v' || word === '--version') { internal.writeAll(1, `${process.version}\n`); native.exit(0); }
     else if (word === '-h' || word === '--help') { internal.writeAll(1, usage); native.exit(0); }
+    else if (word === '--env-file') readEnvironment(given ?? value(word));
+    else if (word === '--test') command.test = true;
+    else if (word === '--test-only') (internal.testSettings ??= {}).only = true;
+    else if (word === '--test-reporter') (internal.testSettings ??= {}).reporter = given ?? value(word);
+    else if (word === '--test-name-pattern') (internal.testSettings ??= {}).pattern = patternOf(given ?? value(word));
     else if (word === '-i' || word === '--interactive') command.interactive = true;
     else if (!/^--(no-)?(warnings|deprecation|experimental-.*|harmony.*|trace-.*|enable-.*|max-old-space-size|stack-.*|unhandled-rejections|preserve-symlinks.*|expose-gc|title|disable-.*|use-.*|throw-deprecation|pending-deprecation|import)$/.test(word)) fail(`bad option: ${argv[i]}`);
-    process.execArgv.push(argv[i]);
+    process.execArgv.push(...argv.slice(first, i + 1));
+    if (!word.startsWith('--test')) command.passedOn.push(...argv.slice(first, i + 1));
   }
   command.rest = argv.slice(i);
   return command;
 }
 
+function runMain(source, file) {
+  internal.main = native.evaluateModule(source, file);
+  internal.main.catch(internal.fatal);
+}
+
 function evaluateMain(source, command, name) {
   if (command.type === 'module' || (command.type !== 'commonjs' && !command.print && usesModules(source))) {
-    native.evaluateModule(`\n${source}`, path.join(process.cwd(), name)).catch(internal.fatal);
+    runMain(`\n${source}`, path.join(process.cwd(), name));
     return;
   }
   const module = new Module(path.join(process.cwd(), name));
@@ -312,13 +372,18 @@ internal.run = () => {
     process.argv = [process.execPath, ...(script === undefined ? command.rest.slice(fromStdin && command.rest[0] === '-' ? 1 : 0) : [path.resolve(script), ...command.rest.slice(1)])];
     if (fromStdin && command.rest[0] === '-') process.argv.splice(1, 0, '-');
     for (const name of command.preload) requireFrom(name, here);
+    if (command.test) {
+      internal.testSettings ??= {};
+      internal.builtin('node:test').__runFiles(command.rest, command.passedOn).catch(internal.fatal);
+      return;
+    }
     if (command.source !== undefined) return evaluateMain(command.source, command, '[eval]');
     if (fromStdin) return evaluateMain(Buffer.from(native.readAll(0)).toString(), command, '[stdin]');
     if (script === undefined) return require('readline').__repl(evaluateInteractive);
     const file = resolveMain(path.resolve(script));
     if (command.check) return check(file);
     if (isModule(file) || (file.endsWith('.js') && looksLikeModule(file))) {
-      native.evaluateModule(withMeta(std.loadFile(file).replace(/^#!.*/, ''), file), file).catch(internal.fatal);
+      runMain(withMeta(std.loadFile(file).replace(/^#!.*/, ''), file), file);
     } else {
       const module = mainModule = Module._cache[file] = new Module(file);
       module.id = '.';

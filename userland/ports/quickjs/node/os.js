@@ -4,7 +4,8 @@ const { native } = internal;
 const errorNames = { 1: 'EPERM', 2: 'ENOENT', 3: 'ESRCH', 4: 'EINTR', 5: 'EIO', 7: 'E2BIG', 8: 'ENOEXEC', 9: 'EBADF', 10: 'ECHILD', 11: 'EAGAIN',
   12: 'ENOMEM', 13: 'EACCES', 16: 'EBUSY', 17: 'EEXIST', 18: 'EXDEV', 19: 'ENODEV', 20: 'ENOTDIR', 21: 'EISDIR', 22: 'EINVAL', 23: 'ENFILE',
   24: 'EMFILE', 25: 'ENOTTY', 26: 'ETXTBSY', 27: 'EFBIG', 28: 'ENOSPC', 29: 'ESPIPE', 30: 'EROFS', 31: 'EMLINK', 32: 'EPIPE', 34: 'ERANGE',
-  36: 'ENAMETOOLONG', 38: 'ENOSYS', 39: 'ENOTEMPTY', 40: 'ELOOP', 95: 'ENOTSUP', 104: 'ECONNRESET', 110: 'ETIMEDOUT', 111: 'ECONNREFUSED',
+  36: 'ENAMETOOLONG', 38: 'ENOSYS', 39: 'ENOTEMPTY', 40: 'ELOOP', 88: 'ENOTSOCK', 95: 'ENOTSUP', 97: 'EAFNOSUPPORT',
+  98: 'EADDRINUSE', 99: 'EADDRNOTAVAIL', 100: 'ENETDOWN', 101: 'ENETUNREACH', 103: 'ECONNABORTED', 106: 'EISCONN', 107: 'ENOTCONN', 113: 'EHOSTUNREACH', 104: 'ECONNRESET', 110: 'ETIMEDOUT', 111: 'ECONNREFUSED',
   122: 'EDQUOT' };
 const signals = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGILL: 4, SIGTRAP: 5, SIGABRT: 6, SIGBUS: 7, SIGFPE: 8, SIGKILL: 9, SIGUSR1: 10, SIGSEGV: 11,
   SIGUSR2: 12, SIGPIPE: 13, SIGALRM: 14, SIGTERM: 15, SIGCHLD: 17, SIGCONT: 18, SIGSTOP: 19, SIGTSTP: 20, SIGTTIN: 21, SIGTTOU: 22, SIGURG: 23,
@@ -17,7 +18,8 @@ function errnoError(result, syscall, path, dest) {
   let message = native.errorText(-result);
   message = message.charAt(0).toLowerCase() + message.slice(1);
   const texts = { ENOTDIR: 'not a directory', ENOTEMPTY: 'directory not empty', EEXIST: 'file already exists', EISDIR: 'illegal operation on a directory',
-    EBADF: 'bad file descriptor', EPERM: 'operation not permitted', ENOENT: 'no such file or directory', EACCES: 'permission denied', EINVAL: 'invalid argument' };
+    EBADF: 'bad file descriptor', EPERM: 'operation not permitted', ENOENT: 'no such file or directory', EACCES: 'permission denied', EINVAL: 'invalid argument',
+    EADDRINUSE: 'address already in use', EADDRNOTAVAIL: 'address not available' };
   message = `${code}: ${texts[code] ?? message}, ${syscall}`;
   if (path !== undefined) message += ` '${path}'`;
   if (dest !== undefined) message += ` -> '${dest}'`;

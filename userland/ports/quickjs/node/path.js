@@ -100,3 +100,36 @@ const path = module.exports = { sep: separator, delimiter: ':', normalize, join,
   isAbsolute: (p) => checked(p)[0] === separator, toNamespacedPath: (p) => p, matchesGlob: undefined };
 delete path.matchesGlob;
 path.posix = path;
+
+// The same on paths of Windows, for programs that handle those by name.
+const drive = (p) => /^(?:[A-Za-z]:)?[\\/]?/.exec(p)[0];
+const parted = (p) => { const root = drive(checked(p)); return { root, rest: p.slice(root.length).replaceAll('\\', '/') }; };
+const whole = (root, rest) => root.replaceAll('/', '\\') + rest.replaceAll('/', '\\');
+const win32 = { sep: '\\', delimiter: ';', toNamespacedPath: (p) => p, isAbsolute: (p) => /^(?:[A-Za-z]:)?[\\/]/.test(checked(p)),
+  normalize(p) {
+    const { root, rest } = parted(p);
+    let done = simplify(rest, /[\\/]$/.test(root));
+    if (done !== '' && /\/$/.test(rest)) done += '/';
+    return whole(root, done) || '.';
+  },
+  join: (...parts) => win32.normalize(parts.map((part) => checked(part)).filter((part) => part !== '').join('\\') || '.'),
+  resolve(...parts) {
+    let p = '';
+    for (let i = parts.length - 1; i >= 0 && !win32.isAbsolute(p); i--) if (checked(parts[i], `paths[${i}]`) !== '') p = p === '' ? parts[i] : `${parts[i]}\\${p}`;
+    if (!win32.isAbsolute(p)) p = `${process.cwd()}\\${p}`;
+    const done = win32.normalize(p);
+    return done.length > drive(done).length ? done.replace(/\\$/, '') : done;
+  },
+  relative: (from, to) => relative(win32.resolve(from).replaceAll('\\', '/').replace(/^[A-Za-z]:/, ''), win32.resolve(to).replaceAll('\\', '/').replace(/^[A-Za-z]:/, '')).replaceAll('/', '\\'),
+  dirname(p) { const { root, rest } = parted(p); const name = dirname(rest); return whole(root, name === '.' && root ? '' : name); },
+  basename: (p, suffix) => basename(parted(p).rest, suffix),
+  extname: (p) => extname(parted(p).rest),
+  parse(p) {
+    const { root, rest } = parted(p);
+    const parts = parse(rest);
+    return { ...parts, root, dir: whole(root, parts.dir) };
+  },
+  format(parts) { const done = format({ ...parts, dir: undefined, root: undefined }); const dir = parts.dir || parts.root; return !dir ? done : dir === parts.root ? dir + done : `${dir}\\${done}`; } };
+path.win32 = win32;
+win32.win32 = win32;
+win32.posix = path;

@@ -41,7 +41,7 @@ process.config = { variables: {} };
 process.features = {};
 Object.defineProperty(process, 'ppid', { get: () => native.getppid(), enumerable: true });
 process.cwd = () => check(native.getcwd(), 'getcwd');
-process.chdir = (path) => { if (os.chdir(String(path)) < 0) throw errnoError(-2, 'chdir', path); };
+process.chdir = (path) => { if (os.chdir(String(path)) < 0) throw errnoError(-2, 'chdir', process.cwd(), path); };
 process.umask = (mask) => (mask === undefined ? native.umask() : native.umask(mask));
 process.getuid = process.geteuid = () => native.getuid();
 process.getgid = process.getegid = () => native.getgid();
@@ -71,6 +71,12 @@ process.resourceUsage = () => ({ userCPUTime: native.cpuUs(0), systemCPUTime: na
 process.emitWarning = (warning, type = 'Warning') => {
   const name = typeof type === 'object' ? type.type ?? 'Warning' : type;
   process.stderr.write(`(node:${process.pid}) ${warning instanceof Error ? warning : `${name}: ${warning}`}\n`);
+};
+process.loadEnvFile = (file = '.env') => {
+  const { inspect, parseEnv } = require('util');
+  const text = internal.std.loadFile(String(file));
+  if (text === null) throw Object.assign(new Error(`ENOENT: no such file or directory, open ${inspect(file)}`), { code: 'ENOENT', errno: -2, syscall: 'open', path: file });
+  for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
 };
 process.kill = (pid, signal = 'SIGTERM') => {
   const number = typeof signal === 'number' ? signal : signals[signal];
@@ -122,7 +128,14 @@ native.onidle = () => {
   idle = true;
   process.emit('beforeExit', process.exitCode ?? 0);
 };
-native.onend = () => native.exit(finish());
+native.onend = () => {
+  // The program waits for what nothing will bring about any more.
+  if (process.exitCode === undefined && internal.main && native.promise(internal.main)[0] === 0) {
+    internal.writeAll(2, 'Warning: Detected unsettled top-level await\n');
+    process.exitCode = 13;
+  }
+  native.exit(finish());
+};
 
 // An exception that nobody caught: on stderr, as Node.js shows it.
 internal.fatal = (error) => {
@@ -169,6 +182,14 @@ internal.checkRejections = () => {
     }
   }
 };
+
+// What programs that look at the places of a stack ask of each.
+Error.prepareStackTrace = (error, sites) => sites;
+const placeMethods = { isEval: () => false, getEvalOrigin: () => undefined, isToplevel: () => true, isConstructor: () => false, isAsync: () => false, isPromiseAll: () => false, getPromiseIndex: () => null,
+  getTypeName: () => null, getMethodName: () => null, getThis: () => undefined, getScriptNameOrSourceURL() { return this.getFileName(); },
+  toString() { return `${this.getFunctionName() ? `${this.getFunctionName()} (` : ''}${this.getFileName()}:${this.getLineNumber()}:${this.getColumnNumber()}${this.getFunctionName() ? ')' : ''}`; } };
+const places = Object.getPrototypeOf(new Error().stack[0]);
+for (const [name, value] of Object.entries(placeMethods)) if (!Object.hasOwn(places, name)) Object.defineProperty(places, name, { value, configurable: true, writable: true, enumerable: false });
 
 // The stack of an error begins with what it is, as in V8.
 Error.prepareStackTrace = (error, sites) => {

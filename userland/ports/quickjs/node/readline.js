@@ -20,7 +20,8 @@ class Interface extends EventEmitter {
     options.signal?.addEventListener('abort', () => this.close());
   }
   #take(text) {
-    const lines = (this.#rest + text).split(/\r\n|\n|\r(?!$)/);
+    const whole = this.#rest + text;
+    const lines = whole.split(whole.includes('\r') ? /\r\n|\n|\r(?!$)/ : '\n');
     this.#rest = lines.pop();
     for (const line of lines) this.#emit(line);
   }

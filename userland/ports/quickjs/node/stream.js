@@ -11,6 +11,7 @@ class Stream extends EventEmitter {
     this.errored = error ?? null;
     const done = (failure) => process.nextTick(() => {
       const shown = failure ?? error;
+      this._errorEmitted = Boolean(shown);
       if (shown) this.emit('error', shown);
       this.closed = true;
       this.emit('close');
@@ -34,11 +35,24 @@ class Stream extends EventEmitter {
 
 const readableSide = {
   _initRead(options) {
-    this._r = { chunks: [], size: 0, flowing: null, ended: false, endEmitted: false, reading: false, limit: options.highWaterMark ?? options.readableHighWaterMark ?? (options.objectMode || options.readableObjectMode ? 16 : 65536),
+    this._r = { chunks: [], size: 0, flowing: null, ended: false, endEmitted: false, reading: false, limit: options.highWaterMark ?? options.readableHighWaterMark ?? limits[options.objectMode || options.readableObjectMode ? 1 : 0],
       objects: Boolean(options.objectMode || options.readableObjectMode), decoder: null, scheduled: false };
     if (options.encoding) this.setEncoding(options.encoding);
     this.readable = true;
+    this.readableEnded = false;
   },
+  // What programs look at that know Node.js from within.
+  get _readableState() {
+    const r = this._r;
+    return { flowing: r.flowing, ended: r.ended, endEmitted: r.endEmitted, reading: r.reading, length: r.size, highWaterMark: r.limit, objectMode: r.objects, buffer: r.chunks,
+      destroyed: this.destroyed, closed: this.closed, errored: this.errored, errorEmitted: Boolean(this._errorEmitted), pipes: [] };
+  },
+  get readableFlowing() { return this._r.flowing; },
+  get readableLength() { return this._r.size; },
+  get readableHighWaterMark() { return this._r.limit; },
+  get readableObjectMode() { return this._r.objects; },
+  get readableAborted() { return this.destroyed && !this._r.endEmitted; },
+  get readableDidRead() { return this._r.didRead === true; },
   setEncoding(encoding) { this._r.decoder = new (require('string_decoder').StringDecoder)(encoding); this.readableEncoding = encoding; return this; },
   push(chunk, encoding) {
     const r = this._r;
@@ -56,7 +70,12 @@ const readableSide = {
     this._schedule();
     return r.size < r.limit;
   },
-  unshift(chunk) { this._r.chunks.unshift(chunk); this._r.size += this._r.objects ? 1 : chunk.length; },
+  unshift(chunk, encoding) {
+    if (typeof chunk === 'string' && !this._r.objects && !this._r.decoder) chunk = Buffer.from(chunk, encoding);
+    this._r.chunks.unshift(chunk);
+    this._r.size += this._r.objects ? 1 : chunk.length;
+    this._schedule();
+  },
   _schedule() {
     if (this._r.scheduled) return;
     this._r.scheduled = true;
@@ -67,6 +86,7 @@ const readableSide = {
     while (r.flowing && r.chunks.length && !this.destroyed) {
       const chunk = r.chunks.shift();
       r.size -= r.objects ? 1 : chunk.length;
+      r.didRead = true;
       this.emit('data', chunk);
     }
     if (!r.flowing && this.listenerCount('readable') && (r.chunks.length || r.ended) && !r.endEmitted) this.emit('readable');
@@ -88,7 +108,7 @@ const readableSide = {
     this.readable = false;
     this.readableEnded = true;
     this.emit('end');
-    if (!this._w || this._w.finished) process.nextTick(() => this.destroy());
+    if (this.options?.autoDestroy !== false && (!this._w || this._w.finished)) process.nextTick(() => this.destroy());
   },
   _read() { if (this.options?.read) this.options.read.call(this, this._r.limit); },
   read(size) {
@@ -140,13 +160,42 @@ const readableSide = {
   async toArray() { const all = []; for await (const item of this) all.push(item); return all; },
   map(fn) { return Readable.from(async function* (from) { for await (const item of from) yield await fn(item); }(this)); },
   filter(fn) { return Readable.from(async function* (from) { for await (const item of from) if (await fn(item)) yield item; }(this)); },
+  flatMap(fn) { return Readable.from(async function* (from) { for await (const item of from) yield* await fn(item); }(this)); },
+  take(count) {
+    return Readable.from(async function* (from) {
+      if (count <= 0) return;
+      let left = count;
+      for await (const item of from) {
+        yield item;
+        if (--left <= 0) return;
+      }
+    }(this));
+  },
+  drop(count) {
+    return Readable.from(async function* (from) {
+      let left = count;
+      for await (const item of from) if (--left < 0) yield item;
+    }(this));
+  },
   async forEach(fn) { for await (const item of this) await fn(item); },
+  async some(fn) { for await (const item of this) if (await fn(item)) return true; return false; },
+  async every(fn) { for await (const item of this) if (!await fn(item)) return false; return true; },
+  async find(fn) { for await (const item of this) if (await fn(item)) return item; return undefined; },
+  async reduce(fn, ...start) {
+    let given = start.length > 0, sum = start[0];
+    for await (const item of this) {
+      sum = given ? await fn(sum, item) : item;
+      given = true;
+    }
+    if (!given) throw Object.assign(new TypeError('Reduce of an empty stream requires an initial value'), { code: 'ERR_INVALID_ARG_TYPE' });
+    return sum;
+  },
 };
 readableSide.addListener = readableSide.on;
 
 const writableSide = {
   _initWrite(options) {
-    this._w = { queue: [], size: 0, limit: options.highWaterMark ?? options.writableHighWaterMark ?? (options.objectMode || options.writableObjectMode ? 16 : 16384),
+    this._w = { queue: [], size: 0, limit: options.highWaterMark ?? options.writableHighWaterMark ?? limits[options.objectMode || options.writableObjectMode ? 1 : 0],
       objects: Boolean(options.objectMode || options.writableObjectMode), busy: false, ending: false, finished: false, needDrain: false, encoding: options.defaultEncoding ?? 'utf8',
       decode: options.decodeStrings !== false, ready: !options.construct };
     this.writable = true;
@@ -158,11 +207,18 @@ const writableSide = {
       }));
     }
   },
+  get _writableState() {
+    const w = this._w;
+    return { ended: w.ending, ending: w.ending, finished: w.finished, length: w.size, highWaterMark: w.limit, needDrain: w.needDrain, objectMode: w.objects, corked: w.corked ? 1 : 0,
+      destroyed: this.destroyed, closed: this.closed, errored: this.errored, errorEmitted: Boolean(this._errorEmitted) };
+  },
   get writableLength() { return this._w.size; },
   get writableHighWaterMark() { return this._w.limit; },
   get writableEnded() { return this._w.ending; },
   get writableFinished() { return this._w.finished; },
   get writableNeedDrain() { return this._w.needDrain; },
+  get writableObjectMode() { return this._w.objects; },
+  get writableCorked() { return this._w.corked ? 1 : 0; },
   write(chunk, encoding, callback) {
     if (typeof encoding === 'function') [encoding, callback] = [undefined, encoding];
     const w = this._w;
@@ -190,16 +246,20 @@ const writableSide = {
       if (w.ending && !w.finishing) this._finish();
       return;
     }
+    const many = this.options?.writev ?? this._writev;
+    const batch = many && w.queue.length ? [next, ...w.queue.splice(0)] : [next];
     w.busy = true;
     const done = (error) => {
       w.busy = false;
-      w.size -= w.objects ? 1 : next.chunk.length;
+      for (const { chunk } of batch) w.size -= w.objects ? 1 : chunk.length;
+      // Who wrote is told after the call that wrote has returned.
+      const tell = () => { for (const { callback } of batch) callback?.(error ?? null); };
+      if (later) tell();
+      else process.nextTick(tell);
       if (error) {
-        next.callback?.(error);
         this.destroy(error);
         return;
       }
-      next.callback?.(null);
       if (w.needDrain && w.size === 0 && !w.ending) {
         w.needDrain = false;
         process.nextTick(() => this.emit('drain'));
@@ -209,7 +269,8 @@ const writableSide = {
     };
     let later = false;
     try {
-      this._write(next.chunk, next.encoding, done);
+      if (batch.length > 1) many.call(this, batch.map(({ chunk, encoding }) => ({ chunk, encoding })), done);
+      else this._write(next.chunk, next.encoding, done);
     } catch (error) {
       this.destroy(error);
     }
@@ -230,7 +291,7 @@ const writableSide = {
         this._w.finished = true;
         this.writable = false;
         this.emit('finish');
-        if (!this._r || this._r.endEmitted) this.destroy();
+        if (this.options?.autoDestroy !== false && (!this._r || this._r.endEmitted)) this.destroy();
       });
     });
   },
@@ -248,6 +309,8 @@ const writableSide = {
   setDefaultEncoding(encoding) { this._w.encoding = encoding; return this; },
 };
 
+// Old programs call the constructor as a function on objects of their own.
+const callable = (Class) => new Proxy(Class, { apply(target, self, args) { return Object.defineProperties(self, Object.getOwnPropertyDescriptors(new target(...args))) && undefined; } });
 function define(name, sides, extra = {}) {
   const Class = { [name]: class extends Stream {
     constructor(options = {}) {
@@ -255,13 +318,12 @@ function define(name, sides, extra = {}) {
       this.options = options;
       if (sides.includes(readableSide)) this._initRead(options);
       if (sides.includes(writableSide)) this._initWrite(options);
-      if (options.signal) options.signal.addEventListener('abort', () => this.destroy(options.signal.reason));
+      if (options.signal) addAbortSignal(options.signal, this);
     }
   } }[name];
   for (const side of [...sides, extra])
     for (const key of Reflect.ownKeys(side)) Object.defineProperty(Class.prototype, key, { ...Object.getOwnPropertyDescriptor(side, key), enumerable: false });
-  // Old programs call the constructor as a function on objects of their own.
-  return new Proxy(Class, { apply(target, self, args) { return Object.defineProperties(self, Object.getOwnPropertyDescriptors(new target(...args))) && undefined; } });
+  return callable(Class);
 }
 const Readable = define('Readable', [readableSide]);
 const Writable = define('Writable', [writableSide]);
@@ -354,7 +416,31 @@ const promises = {
   finished: (stream) => new Promise((resolve, reject) => finished(stream, (error) => (error ? reject(error) : resolve()))),
   pipeline: (...streams) => new Promise((resolve, reject) => pipeline(...streams.filter((item) => item instanceof EventEmitter || typeof item === 'function' || item?.[Symbol.asyncIterator] || item?.[Symbol.iterator]), (error) => (error ? reject(error) : resolve()))),
 };
+function addAbortSignal(signal, stream) {
+  const stop = () => stream.destroy(EventEmitter.abortError(signal));
+  if (signal.aborted) stop();
+  else signal.addEventListener('abort', stop, { once: true });
+  return stream;
+}
+// stream/consumers: all that comes out of a stream, as one thing.
+const wholeOf = async (stream) => {
+  const parts = [];
+  for await (const chunk of stream) parts.push(typeof chunk === 'string' ? Buffer.from(chunk) : Buffer.from(chunk.buffer ?? chunk, chunk.byteOffset, chunk.byteLength));
+  return Buffer.concat(parts);
+};
+const consumers = {
+  buffer: wholeOf,
+  text: async (stream) => new TextDecoder().decode(await wholeOf(stream)),
+  json: async (stream) => JSON.parse(await consumers.text(stream)),
+  arrayBuffer: async (stream) => Uint8Array.from(await wholeOf(stream)).buffer,
+  blob: async (stream) => new Blob([await wholeOf(stream)]),
+};
+const limits = [16384, 16];
 const custom = Symbol.for('nodejs.util.promisify.custom');
 finished[custom] = promises.finished;
 pipeline[custom] = promises.pipeline;
-module.exports = Object.assign(Stream, { Stream, Readable, Writable, Duplex, Transform, PassThrough, finished, pipeline, promises });
+const exported = callable(Stream);
+module.exports = Object.assign(exported, { Stream: exported, Readable, Writable, Duplex, Transform, PassThrough, finished, pipeline, promises, addAbortSignal,
+  isReadable: (stream) => Boolean(stream?._r && stream.readable && !stream.destroyed), isErrored: (stream) => Boolean(stream?.errored), isDisturbed: (stream) => Boolean(stream?.readableDidRead || stream?.destroyed),
+  getDefaultHighWaterMark: (objects) => limits[objects ? 1 : 0], setDefaultHighWaterMark: (objects, limit) => { limits[objects ? 1 : 0] = limit; } });
+Object.defineProperty(Stream, '__consumers', { value: consumers });

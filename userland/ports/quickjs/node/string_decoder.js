@@ -14,20 +14,22 @@ function completeLength(bytes) {
 }
 
 class StringDecoder {
-  #rest = Buffer.alloc(0);
+  _rest = Buffer.alloc(0);
   constructor(encoding = 'utf8') { this.encoding = String(encoding).toLowerCase().replace('-', ''); }
   write(chunk) {
     if (typeof chunk === 'string') return chunk;
-    const bytes = this.#rest.length ? Buffer.concat([this.#rest, chunk]) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const bytes = this._rest.length ? Buffer.concat([this._rest, chunk]) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const unit = { utf16le: 2, ucs2: 2, base64: 3, base64url: 3 }[this.encoding];
     const whole = this.encoding === 'utf8' ? completeLength(bytes) : unit ? bytes.length - bytes.length % unit : bytes.length;
-    this.#rest = Buffer.from(bytes.subarray(whole));
+    this._rest = Buffer.from(bytes.subarray(whole));
     return bytes.toString(this.encoding, 0, whole);
   }
   end(chunk) {
-    const text = (chunk ? this.write(chunk) : '') + (this.#rest.length ? this.#rest.toString(this.encoding) : '');
-    this.#rest = Buffer.alloc(0);
+    const text = (chunk ? this.write(chunk) : '') + (this._rest.length ? this._rest.toString(this.encoding) : '');
+    this._rest = Buffer.alloc(0);
     return text;
   }
 }
-module.exports = { StringDecoder, completeLength };
+// Old programs call the constructor as a function on objects of their own.
+const callable = new Proxy(StringDecoder, { apply(target, self, args) { Object.defineProperties(self, Object.getOwnPropertyDescriptors(new target(...args))); } });
+module.exports = { StringDecoder: callable, completeLength };

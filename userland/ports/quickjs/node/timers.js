@@ -64,13 +64,14 @@ const immediates = [];
 let handle, due = Infinity, soon = false;
 
 function arm() {
-  const next = soon || immediates.length ? 0 : timers.some((timer) => !timer._loose) ? timers[0]._due : Infinity;
+  const next = soon || immediates.length ? 0 : timers.length && (internal.waits.size > 0 || timers.some((timer) => !timer._loose)) ? timers[0]._due : Infinity;
   if (next === due) return;
   if (handle !== undefined) os.clearTimeout(handle);
   handle = undefined;
   due = next;
   if (next !== Infinity) handle = os.setTimeout(pump, Math.max(0, Math.ceil(next - performance.now())));
 }
+internal.rearm = arm;
 function pump() {
   handle = undefined;
   due = Infinity;
@@ -100,10 +101,20 @@ const api = module.exports = {
   clearTimeout: clear, clearInterval: clear,
   clearImmediate: (immediate) => { if (immediate) immediate._callback = null; },
 };
+// A timer as a promise, which a signal ends before its time.
+const promised = (begin, clear, { signal, ref = true } = {}) => new Promise((resolve, reject) => {
+  const { abortError } = require('events');
+  if (signal?.aborted) return reject(abortError(signal));
+  const stop = () => { clear(timer); reject(abortError(signal)); };
+  const timer = begin((value) => { signal?.removeEventListener('abort', stop); resolve(value); });
+  if (!ref) timer.unref();
+  signal?.addEventListener('abort', stop);
+});
 api.promises = {
-  setTimeout: (delay, value) => new Promise((resolve) => { api.setTimeout(resolve, delay, value); }),
-  setImmediate: (value) => new Promise((resolve) => { api.setImmediate(resolve, value); }),
-  async *setInterval(delay, value) { for (;;) yield await api.promises.setTimeout(delay, value); },
+  setTimeout: (delay, value, options) => promised((done) => api.setTimeout(done, delay, value), api.clearTimeout, options),
+  setImmediate: (value, options) => promised((done) => api.setImmediate(done, value), api.clearImmediate, options),
+  async *setInterval(delay, value, options) { for (;;) yield await api.promises.setTimeout(delay, value, options); },
+  scheduler: { wait: (delay, options) => api.promises.setTimeout(delay, undefined, options), yield: () => api.promises.setImmediate() },
 };
 const custom = Symbol.for('nodejs.util.promisify.custom');
 api.setTimeout[custom] = api.promises.setTimeout;

@@ -233,7 +233,10 @@ function parse(text, withQuery) {
 }
 module.exports = { URL, URLSearchParams, fileURLToPath, parse,
   pathToFileURL: (path) => new URL(`file://${encodeSet(require('path').resolve(path), `${sets.path}%\\`)}`),
-  format: (url) => (url instanceof URL ? url.href : typeof url === 'string' ? url : `${url.protocol ?? ''}${url.slashes || /^(https?|file):?$/.test(url.protocol ?? '') ? '//' : ''}${url.auth ? `${url.auth}@` : ''}${url.host ?? (url.hostname ? url.hostname + (url.port ? `:${url.port}` : '') : '')}${url.pathname ?? ''}${url.search ?? (url.query ? `?${require('querystring').stringify(url.query)}` : '')}${url.hash ?? ''}`),
+  format: (url) => (url instanceof URL ? url.href : typeof url === 'string' ? url : `${(url.protocol ?? '').replace(/[^:]$/, '$&:')}${url.slashes || /^(https?|file):?$/.test(url.protocol ?? '') ? '//' : ''}${url.auth ? `${url.auth}@` : ''}${url.host ?? (url.hostname ? url.hostname + (url.port ? `:${url.port}` : '') : '')}${url.pathname ?? ''}${url.search ?? (url.query ? `?${require('querystring').stringify(url.query)}` : '')}${url.hash ?? ''}`),
   resolve: (from, to) => { try { return new URL(to, new URL(from, 'resolve://')).href.replace(/^resolve:\/\//, ''); } catch { return to; } },
+  urlToHttpOptions: (url) => ({ protocol: url.protocol, hostname: url.hostname.replace(/^\[|\]$/g, ''), hash: url.hash, search: url.search, pathname: url.pathname,
+    path: url.pathname + url.search, href: url.href, ...(url.port === '' ? {} : { port: Number(url.port) }),
+    ...(url.username || url.password ? { auth: `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}` } : {}) }),
   domainToASCII: (name) => parseHost(name, 'http:') ?? '',
 };

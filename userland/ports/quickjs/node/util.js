@@ -147,6 +147,66 @@ class TextDecoder {
   }
 }
 
+// The options of a command line.
+function parseArgs({ args = process.argv.slice(2), options = {}, strict = true, allowPositionals = !strict, allowNegative = false, tokens: withTokens = false } = {}) {
+  const problem = (code, text) => Object.assign(new TypeError(text), { code: `ERR_PARSE_ARGS_${code}` });
+  const values = Object.create(null), positionals = [], tokens = [];
+  const nameOfShort = (letter) => Object.keys(options).find((name) => options[name].short === letter) ?? letter;
+  const store = (name, rawName, value, inlineValue, index) => {
+    let stored = name, set = value ?? true;
+    if (allowNegative && value === undefined && !(name in options) && name.startsWith('no-') && options[name.slice(3)]?.type === 'boolean') [stored, set] = [name.slice(3), false];
+    const option = options[stored];
+    const label = option?.short ? `-${option.short}, --${stored}` : rawName.startsWith('--') ? `--${stored}` : rawName;
+    if (strict) {
+      if (!option) throw problem('UNKNOWN_OPTION', `Unknown option '${rawName}'${allowPositionals ? `. To specify a positional argument starting with a '-', place it at the end of the command after '--', as in '-- ${JSON.stringify(rawName)}` : ''}`);
+      if (option.type === 'string' && value === undefined) throw problem('INVALID_OPTION_VALUE', `Option '${label} <value>' argument missing`);
+      if (option.type === 'boolean' && value !== undefined) throw problem('INVALID_OPTION_VALUE', `Option '${label}' does not take an argument`);
+    }
+    tokens.push({ kind: 'option', name: stored, rawName, index, value, inlineValue });
+    if (stored === '__proto__') return;
+    if (option?.multiple) (values[stored] ??= []).push(set);
+    else values[stored] = set;
+  };
+  for (let i = 0; i < args.length; i++) {
+    const word = args[i], index = i;
+    const takesNext = (name) => options[name]?.type === 'string' && i + 1 < args.length && (strict ? !/^-./.test(args[i + 1]) || args[i + 1] === '-' : true);
+    if (word === '--') {
+      tokens.push({ kind: 'option-terminator', index });
+      for (const rest of args.slice(i + 1)) { tokens.push({ kind: 'positional', index: ++i, value: rest }); positionals.push(rest); }
+      break;
+    }
+    if (word.startsWith('--')) {
+      const at = word.indexOf('=', 3);
+      const name = at < 0 ? word.slice(2) : word.slice(2, at);
+      if (at >= 0) store(name, `--${name}`, word.slice(at + 1), true, index);
+      else if (takesNext(name)) store(name, word, args[++i], false, index);
+      else store(name, word, undefined, undefined, index);
+    } else if (word.startsWith('-') && word !== '-') {
+      for (let j = 1; j < word.length; j++) {
+        const name = nameOfShort(word[j]);
+        if (options[name]?.type === 'string' && j + 1 < word.length) { store(name, `-${word[j]}`, word.slice(j + 1), true, index); break; }
+        if (takesNext(name)) store(name, `-${word[j]}`, args[++i], false, index);
+        else store(name, `-${word[j]}`, undefined, undefined, index);
+      }
+    } else {
+      if (!allowPositionals) throw problem('UNEXPECTED_POSITIONAL', `Unexpected argument '${word}'. This command does not take positional arguments`);
+      tokens.push({ kind: 'positional', index, value: word });
+      positionals.push(word);
+    }
+  }
+  for (const [name, option] of Object.entries(options)) if (option.default !== undefined && values[name] === undefined) values[name] = option.default;
+  return withTokens ? { values, positionals, tokens } : { values, positionals };
+}
+
+// The lines NAME=value of an environment file: quoted values may be long, # begins a remark.
+function parseEnv(text) {
+  const found = {};
+  const line = /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*(?:'([^']*)'|"([^"]*)"|`([^`]*)`|([^\n#]*))?[^\n]*$/gm;
+  for (const [, name, single, double, back, bare] of text.replaceAll('\r\n', '\n').matchAll(line))
+    found[name] = single ?? double?.replaceAll('\\n', '\n') ?? back ?? bare?.trim() ?? '';
+  return found;
+}
+
 const warned = new Set();
 module.exports = {
   inspect, format, formatWithOptions, stringWidth, promisify, callbackify, types, TextEncoder, TextDecoder, isDeepEqual,
@@ -168,8 +228,10 @@ module.exports = {
   },
   debuglog: (section) => {
     const on = new RegExp(`(^|,)${section}(,|$)`, 'i').test(process.env.NODE_DEBUG ?? '');
-    return (...args) => { if (on) process.stderr.write(`${section.toUpperCase()} ${process.pid}: ${format(...args)}\n`); };
+    return Object.assign((...args) => { if (on) process.stderr.write(`${section.toUpperCase()} ${process.pid}: ${format(...args)}\n`); }, { enabled: on });
   },
+  getSystemErrorName: (number) => require('os').__errors.errorNames[-number],
+  parseArgs, parseEnv, aborted: (signal) => new Promise((resolve) => { if (signal.aborted) resolve(); else signal.addEventListener('abort', () => resolve(), { once: true }); }),
   stripVTControlCharacters: (text) => text.replace(/\x1b\[[0-9;?]*[ -/]*[@-~]/g, ''),
   toUSVString: (text) => String(text).toWellFormed(),
   styleText: (style, text) => [style].flat().reduce((done, name) => {

@@ -1,0 +1,139 @@
+// zlib: gzip, deflate and their opposites, at once and as streams. There is no Brotli.
+const { native } = internal;
+const { Transform } = require('stream');
+
+const constants = { Z_NO_FLUSH: 0, Z_PARTIAL_FLUSH: 1, Z_SYNC_FLUSH: 2, Z_FULL_FLUSH: 3, Z_FINISH: 4, Z_BLOCK: 5, Z_OK: 0, Z_STREAM_END: 1, Z_NEED_DICT: 2, Z_ERRNO: -1,
+  Z_STREAM_ERROR: -2, Z_DATA_ERROR: -3, Z_MEM_ERROR: -4, Z_BUF_ERROR: -5, Z_VERSION_ERROR: -6, Z_NO_COMPRESSION: 0, Z_BEST_SPEED: 1, Z_BEST_COMPRESSION: 9,
+  Z_DEFAULT_COMPRESSION: -1, Z_FILTERED: 1, Z_HUFFMAN_ONLY: 2, Z_RLE: 3, Z_FIXED: 4, Z_DEFAULT_STRATEGY: 0, Z_MIN_WINDOWBITS: 8, Z_MAX_WINDOWBITS: 15,
+  Z_DEFAULT_WINDOWBITS: 15, Z_MIN_CHUNK: 64, Z_MAX_CHUNK: Infinity, Z_DEFAULT_CHUNK: 16384, Z_MIN_MEMLEVEL: 1, Z_MAX_MEMLEVEL: 9, Z_DEFAULT_MEMLEVEL: 8, Z_MIN_LEVEL: -1,
+  Z_MAX_LEVEL: 9, Z_DEFAULT_LEVEL: -1 };
+const names = Object.fromEntries(['Z_OK', 'Z_STREAM_END', 'Z_NEED_DICT', 'Z_ERRNO', 'Z_STREAM_ERROR', 'Z_DATA_ERROR', 'Z_MEM_ERROR', 'Z_BUF_ERROR', 'Z_VERSION_ERROR'].map((name) => [constants[name], name]));
+
+const problem = (status, text) => Object.assign(new Error(text), { errno: status, code: names[status] });
+const bytesOf = (data) => {
+  if (typeof data === 'string') return Buffer.from(data);
+  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  if (data instanceof ArrayBuffer) return new Uint8Array(data);
+  throw Object.assign(new TypeError(`The "buffer" argument must be of type string or an instance of Buffer, TypedArray, DataView, or ArrayBuffer. Received ${data === null || data === undefined ? data : typeof data === 'object' ? `an instance of ${data.constructor?.name}` : `type ${typeof data} (${require('util').inspect(data)})`}`), { code: 'ERR_INVALID_ARG_TYPE' });
+};
+function number(options, name, least, most, otherwise) {
+  const value = options?.[name];
+  if (value === undefined || Number.isNaN(value)) return otherwise;
+  if (typeof value !== 'number') throw Object.assign(new TypeError(`The "options.${name}" property must be of type number. Received type ${typeof value}`), { code: 'ERR_INVALID_ARG_TYPE' });
+  if (value < least || value > most) throw Object.assign(new RangeError(`The value of "options.${name}" is out of range. It must be >= ${least} and <= ${most}. Received ${value}`), { code: 'ERR_OUT_OF_RANGE' });
+  return value;
+}
+
+// How the window of each is written: with a gzip header, as zlib's own, or bare.
+const kinds = { Gzip: [0, 16], Gunzip: [1, 16], Deflate: [0, 0], Inflate: [1, 0], DeflateRaw: [0, 'raw'], InflateRaw: [1, 'raw'], Unzip: [1, 32] };
+
+// One stream: what goes in comes out changed.
+class Packer {
+  #stream;
+  #done = false;
+  #between = false;  // a member has ended, and nothing of a next one has come
+  constructor(kind, options) {
+    const [unpacks, header] = kinds[kind];
+    this.unpacks = Boolean(unpacks);
+    this.kind = kind;
+    this.members = kind === 'Gunzip';
+    const window = number(options, 'windowBits', unpacks ? 0 : 8, 15, 15);
+    if (options?.dictionary !== undefined) throw Object.assign(new Error('Dictionaries are not in this zlib'), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' });
+    this.#stream = native.zlibOpen(unpacks, number(options, 'level', -1, 9, -1), header === 'raw' ? -Math.max(window, 9) : window + header, number(options, 'memLevel', 1, 9, 8), number(options, 'strategy', 0, 4, 0));
+    if (typeof this.#stream === 'number') throw problem(this.#stream, 'Init error');
+    this.most = number(options, 'maxOutputLength', 1, Infinity, 2 ** 31 - 1);
+    this.size = 0;
+  }
+  take(bytes, flush) {
+    const out = [];
+    if (this.kind === 'Unzip' && this.size === 0 && bytes[0] === 0x1f) this.members = true;
+    for (let at = 0; !this.#done;) {
+      if (this.#between) {
+        if (at === bytes.length) break;
+        // Another member follows; zeros are padding.
+        this.#done = !this.members || bytes[at] === 0;
+        if (this.#done) break;
+        native.zlibReset(this.#stream);
+        this.#between = false;
+      }
+      const [status, taken, made] = native.zlibStep(this.#stream, bytes.buffer, bytes.byteOffset + at, bytes.length - at, flush, this.most - this.size);
+      at += taken;
+      this.size += made.byteLength;
+      if (this.size > this.most) throw Object.assign(new RangeError(`Cannot create a Buffer larger than ${this.most} bytes`), { code: 'ERR_BUFFER_TOO_LARGE' });
+      if (made.byteLength) out.push(Buffer.from(made));
+      if (status === constants.Z_STREAM_END) {
+        if (this.unpacks) this.#between = true;
+        else this.#done = true;
+        continue;
+      }
+      if (status === constants.Z_NEED_DICT) throw problem(status, 'Missing dictionary');
+      if (status !== constants.Z_OK && status !== constants.Z_BUF_ERROR) throw problem(status, native.zlibText(this.#stream) || names[status]);
+      if (flush === constants.Z_FINISH && this.unpacks) throw problem(constants.Z_BUF_ERROR, 'unexpected end of file');
+      break;
+    }
+    return out;
+  }
+  close() { native.zlibClose(this.#stream); }
+}
+
+function whole(kind, data, options) {
+  const packer = new Packer(kind, options);
+  try {
+    return Buffer.concat(packer.take(bytesOf(data), options?.finishFlush ?? constants.Z_FINISH));
+  } finally {
+    packer.close();
+  }
+}
+
+const zlib = module.exports = { constants, codes: { ...names, ...Object.fromEntries(Object.entries(names).map(([code, name]) => [name, Number(code)])) },
+  crc32: (data, before = 0) => { const bytes = bytesOf(data); return native.zlibCrc(bytes.buffer, bytes.byteOffset, bytes.length, before); } };
+for (const [name, value] of Object.entries(constants)) if (name.startsWith('Z_')) zlib[name] = value;
+
+for (const kind of Object.keys(kinds)) {
+  const Class = { [kind]: class extends Transform {
+    #packer;
+    constructor(options = {}) {
+      super(options);
+      this.#packer = new Packer(kind, options);
+      this.bytesWritten = 0;
+    }
+    _transform(chunk, encoding, callback) {
+      this.bytesWritten += chunk.length;
+      this.#give(chunk, this.options.flush ?? constants.Z_NO_FLUSH, callback);
+    }
+    _flush(callback) { this.#give(Buffer.alloc(0), this.options.finishFlush ?? constants.Z_FINISH, callback); }
+    _destroy(error, callback) { this.close(); callback(error); }
+    #give(bytes, flush, callback) {
+      try {
+        for (const piece of this.#packer.take(bytes, flush)) this.push(piece);
+      } catch (error) {
+        return callback(error);
+      }
+      callback();
+    }
+    flush(how, callback) {
+      if (typeof how === 'function') [how, callback] = [constants.Z_FULL_FLUSH, how];
+      this.#give(Buffer.alloc(0), how ?? constants.Z_FULL_FLUSH, (error) => (error ? this.destroy(error) : process.nextTick(() => callback?.())));
+    }
+    close(callback) {
+      this.#packer?.close();
+      if (callback) process.nextTick(callback);
+    }
+  } }[kind];
+  const name = kind[0].toLowerCase() + kind.slice(1);
+  zlib[kind] = new Proxy(Class, { apply: (target, self, args) => new target(...args) });
+  zlib[`create${kind}`] = (options) => new Class(options);
+  zlib[`${name}Sync`] = (data, options) => whole(kind, data, options);
+  zlib[name] = (data, options, callback) => {
+    if (typeof options === 'function') [options, callback] = [{}, options];
+    const bytes = bytesOf(data);
+    let result, error = null;
+    try { result = whole(kind, bytes, options); } catch (caught) { error = caught; }
+    setImmediate(() => (error ? callback(error) : callback(null, result)));
+  };
+}
+for (const name of ['BrotliCompress', 'BrotliDecompress']) {
+  const refuse = () => { throw Object.assign(new Error('Brotli is not in this zlib'), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' }); };
+  const lower = name[0].toLowerCase() + name.slice(1);
+  Object.assign(zlib, { [`create${name}`]: refuse, [lower]: refuse, [`${lower}Sync`]: refuse });
+}
