@@ -278,7 +278,12 @@ void PythonSessionState::conclude(const python::TurnResult& turn, const ExecuteO
   const Json record = read && read->is_object() ? *read : Json::object();
   const auto said = [&](const char* name) { return backend_.scrub(text_at(record, name)); };
   const std::string status = text_at(record, "status");
-  if (status == "error") {
+  if (!text.empty() && status.empty()) {
+    // Not the end of code that went well, which says something or nothing at all.
+    result.status = ExecuteStatus::error;
+    result.error = ExecutionError{
+        "SystemError", "what the interpreter says of its end cannot be read", {}, {}};
+  } else if (status == "error") {
     result.status = ExecuteStatus::error;
     ExecutionError error{said("type"), said("message"), said("traceback"), std::nullopt};
     if (const auto line = record.find("line"); line != record.end() && line->is_number_integer())

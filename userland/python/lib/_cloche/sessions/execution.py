@@ -48,7 +48,8 @@ def evaluate(frame):
         record = (record or {"status": "none"}) | told
     if record is None:
         return 0
-    port.send(b"R" + json.dumps(record).encode(errors="replace"))
+    # As it is, for an escaped half of a character is one that the host's JSON has not.
+    port.send(b"R" + json.dumps(record, ensure_ascii=False).encode(errors="replace"))
     return 1
 
 
