@@ -445,6 +445,9 @@ class PythonWorld(WireTest):
         self.assertTrue(said["error"]["traceback"].endswith("ZeroDivisionError: division by zero\n"))
         said = self.wire.call("python.execute", {"code": r"raise ValueError('\ud800')"})
         self.assertEqual((said["exitCode"], said["error"]["type"], said["error"]["message"]), (1, "ValueError", "?"))
+        for code in ("raise ValueError('x' * 30_000_000)", "raise type('T' * 30_000_000, (ValueError,), {})"):
+            said = self.wire.call("python.execute", {"code": code})
+            self.assertEqual((said["exitCode"], said["error"]["type"] in ("ValueError", "T" * 1000)), (1, True))
         said = self.wire.call("python.execute", {"code": "import os\nos.write(201, b'R{'); None"})
         self.assertEqual((said["exitCode"], said["error"]["type"]), (1, "SystemError"))
         said = self.wire.call("python.execute", {"code": "{'a': 1}", "detail": True})

@@ -278,11 +278,13 @@ void PythonSessionState::conclude(const python::TurnResult& turn, const ExecuteO
   const Json record = read && read->is_object() ? *read : Json::object();
   const auto said = [&](const char* name) { return backend_.scrub(text_at(record, name)); };
   const std::string status = text_at(record, "status");
-  if (!text.empty() && status.empty()) {
-    // Not the end of code that went well, which says something or nothing at all.
+  const bool is_stopped = turn.stopped != python::StopReason::none;
+  if (status.empty() && !is_stopped &&
+      (!text.empty() || turn.status == python::TurnStatus::raised)) {
+    // Code that went well says something that can be read, or nothing at all.
     result.status = ExecuteStatus::error;
-    result.error = ExecutionError{
-        "SystemError", "what the interpreter says of its end cannot be read", {}, {}};
+    result.error = {
+        "SystemError", "what the interpreter says of its end cannot be read", {}, std::nullopt};
   } else if (status == "error") {
     result.status = ExecuteStatus::error;
     ExecutionError error{said("type"), said("message"), said("traceback"), std::nullopt};
@@ -314,7 +316,7 @@ void PythonSessionState::conclude(const python::TurnResult& turn, const ExecuteO
     result.steps = std::min(steps->get<std::uint64_t>(), options.limits.steps);
   if (turn.memory_bytes != 0) result.peak_memory_bytes = turn.memory_bytes;
 
-  if (turn.stopped != python::StopReason::none) {
+  if (is_stopped) {
     result.status = ExecuteStatus::limit;
     switch (turn.stopped) {
       case python::StopReason::cancelled:

@@ -19,6 +19,7 @@ from . import callbacks, interrupts, port, source, tracing
 _COROUTINE = 0x80  # CO_COROUTINE
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _REPR_MAX = 1 << 20
+_NAME_MAX = 1000
 _TRACEBACK_MAX = 1 << 18
 _TEXTS_MAX = 256
 _texts = deque()
@@ -163,7 +164,7 @@ def _describe(value):
         text = repr(value)
     except RecursionError:
         text = f"<{type(value).__name__}: its repr is too deep>"
-    record = {"status": "ok", "repr": text[:_REPR_MAX], "type": type(value).__name__}
+    record = {"status": "ok", "repr": text[:_REPR_MAX], "type": type(value).__name__[:_NAME_MAX]}
     if len(text) <= _REPR_MAX:
         try:
             record["json"] = json.dumps(value, allow_nan=False, default=callbacks.plain)
@@ -175,9 +176,11 @@ def _describe(value):
 def _failure(error, name):
     _foreign_frames_off(error)
     kind = type(error)
-    record = {"status": "error", "type": kind.__name__, "module": kind.__module__, "line": _line_of(error, name)}
+    record = {"status": "error", "type": kind.__name__[:_NAME_MAX], "module": str(kind.__module__)[:_NAME_MAX],
+              "line": _line_of(error, name)}
     try:
-        record["message"] = str(error)
+        text = str(error)
+        record["message"] = text if len(text) <= _REPR_MAX else text[:_REPR_MAX] + "..."
     except Exception:
         record["message"] = "<its message could not be made>"
     try:
