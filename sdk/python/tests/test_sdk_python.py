@@ -91,10 +91,10 @@ class Python(unittest.TestCase):
         nested: list[object] = []
         for _ in range(200):
             nested = [nested]
-        code = "try:\n    await f()\nexcept Exception as error:\n    print(type(error).__name__)"
+        code = "try:\n    await whatever()\nexcept Exception as error:\n    print(type(error).__name__)"
         for callback in (raises(KeyboardInterrupt()), raises(GeneratorExit()), raises(Mute()), lambda: nested,
                          lambda: 10 ** 400, lambda: {1: 1, "1": 2}, lambda: "\ud800", lambda: float("nan")):
-            result = self.sbx.python.execute(code, callbacks={"f": callback}, timeout_ms=0)
+            result = self.sbx.python.execute(code, callbacks={"whatever": callback}, timeout_ms=0)
             self.assertEqual((result.stdout, result.stderr), ("CallbackError\n", ""))
 
     def test_callbacks_that_hang_hold_up_nobody_else(self) -> None:
