@@ -8,6 +8,7 @@ const util = require("util");
 const vm = require("vm");
 
 const textMax = 1 << 20;
+const errorMax = 1 << 18;
 const jsonMax = 4 << 20;
 
 let mark = "";
@@ -19,7 +20,7 @@ const shown = (text) => (text.length > textMax ? text.slice(0, textMax) + "..." 
 // What an error says, whatever was thrown.
 function said(what, otherwise) {
   try {
-    return shown(String(what()));
+    return String(what()).slice(0, errorMax);
   } catch {
     return otherwise;
   }

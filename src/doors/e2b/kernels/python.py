@@ -28,6 +28,8 @@ import types
 
 _TEXT_MAX = 1 << 20
 _DEPTH_MAX = 50
+_ERROR_MAX = 1 << 18
+_NAME_MAX = 1000
 _RECORD_MAX = (8 << 20) - 4096
 _CELLS_MAX = 200_000
 _FORMS = {"html": "text/html", "markdown": "text/markdown", "svg": "image/svg+xml", "png": "image/png", "jpeg": "image/jpeg",
@@ -589,8 +591,8 @@ def _cell(request):
     except BaseException as error:
         _own_frames_off(error)
         sys.last_exc = error
-        _tell({"type": "error", "name": type(error).__name__, "value": _word_of(error)[:_TEXT_MAX],
-               "traceback": _traceback_of(error)[-_TEXT_MAX:]})
+        _tell({"type": "error", "name": type(error).__name__[:_NAME_MAX], "value": _word_of(error)[:_ERROR_MAX],
+               "traceback": _traceback_of(error)[-_ERROR_MAX:]})
     finally:
         for name, value in before.items():
             if value is None:
