@@ -136,6 +136,7 @@ class Python(WithBox):
         long = "class Long:\n    def _repr_html_(self): return 'x' * 9_000_000\n    def __repr__(self): return 'long'\nLong()"
         self.assertEqual(run(long)[2], [{"type": "result", "is_main_result": True, "text": "long"}])
         self.assertEqual(run("raise ValueError('\\1' * 20_000_000)")[3]["name"], "ValueError")
+        self.assertEqual(run("raise ValueError('x' * 7_000_000)")[3]["value"], "x" * 7_000_000)  # answers of agents come so
         self.assertEqual(run("throw new TypeError('\\u0001'.repeat(20_000_000))", language="js")[3]["name"], "TypeError")
         _, err, results, error = run("display({'text/html': 10 ** 400}, raw=True)")
         self.assertEqual((results, error), ([], None))

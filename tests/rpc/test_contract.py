@@ -445,9 +445,14 @@ class PythonWorld(WireTest):
         self.assertTrue(said["error"]["traceback"].endswith("ZeroDivisionError: division by zero\n"))
         said = self.wire.call("python.execute", {"code": r"raise ValueError('\ud800')"})
         self.assertEqual((said["exitCode"], said["error"]["type"], said["error"]["message"]), (1, "ValueError", "?"))
-        for code in ("raise ValueError('x' * 30_000_000)", "raise type('T' * 30_000_000, (ValueError,), {})"):
+        for code, kind, length in (("raise ValueError('x' * 9_000_000)", "ValueError", 9_000_000),
+                                   ("raise ValueError('x' * 30_000_000)", "ValueError", (1 << 20) + 3),
+                                   ("raise type('T' * 30_000_000, (ValueError,), {})", "T" * 1000, 0)):
             said = self.wire.call("python.execute", {"code": code})
-            self.assertEqual((said["exitCode"], said["error"]["type"] in ("ValueError", "T" * 1000)), (1, True))
+            self.assertEqual((said["exitCode"], said["error"]["type"], len(said["error"]["message"])), (1, kind, length))
+        code = "class Long(list):\n    def __repr__(self): return 'long'\nLong([0] * 9_000_000)"
+        said = self.wire.call("python.execute", {"code": code, "detail": True})
+        self.assertEqual((said["result"], said["resultJson"], said["stderr"]), ("long", None, ""))
         said = self.wire.call("python.execute", {"code": "import os\nos.write(201, b'R{'); None"})
         self.assertEqual((said["exitCode"], said["error"]["type"]), (1, "SystemError"))
         said = self.wire.call("python.execute", {"code": "{'a': 1}", "detail": True})

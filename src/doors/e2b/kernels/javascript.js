@@ -20,7 +20,7 @@ const shown = (text) => (text.length > textMax ? text.slice(0, textMax) + "..." 
 // What an error says, whatever was thrown.
 function said(what, otherwise) {
   try {
-    return String(what()).slice(0, errorMax);
+    return String(what());
   } catch {
     return otherwise;
   }
@@ -108,9 +108,9 @@ async function run(request) {
     const is_error = error instanceof Error;
     put(1, {
       type: "error",
-      name: is_error ? said(() => error.name, "Error") : typeof error,
-      value: said(() => (is_error ? error.message : error), "what has no text was thrown"),
-      traceback: said(() => (is_error ? `${error.name}: ${error.message}\n${error.stack ?? ""}` : error), ""),
+      name: is_error ? said(() => error.name, "Error").slice(0, errorMax) : typeof error,
+      value: said(() => (is_error ? error.message : error), "what has no text was thrown").slice(0, errorMax),
+      traceback: said(() => (is_error ? `${error.name}: ${error.message}\n${error.stack ?? ""}` : error), "").slice(0, errorMax),
     });
   }
   for (const [name, value] of Object.entries(before)) {

@@ -59,7 +59,7 @@ def _put(fd, record):
 
 
 def _bytes_of(record):
-    """As JSON. Of a result that is longer than the reader takes the longest forms are left out."""
+    """As JSON. Of a result that is longer than the reader takes the longest forms are left out, of an error the end of what it says."""
     try:
         text = json.dumps(record, ensure_ascii=False, allow_nan=False, default=_word_of)
     except (TypeError, ValueError, RecursionError):  # NaN, keys that are no text, circles
@@ -67,6 +67,8 @@ def _bytes_of(record):
     data = text.encode(errors="replace")
     if len(data) <= _RECORD_MAX:
         return data
+    if record["type"] == "error":
+        return _bytes_of(record | {"value": record["value"][:_ERROR_MAX]})
     forms = {name: len(_bytes_of_form(content)) for name, content in record.items() if name not in ("type", "is_main_result", "text")}
     longest = max(forms, key=forms.get)
     return _bytes_of({name: content for name, content in record.items() if name != longest})
@@ -591,7 +593,7 @@ def _cell(request):
     except BaseException as error:
         _own_frames_off(error)
         sys.last_exc = error
-        _tell({"type": "error", "name": type(error).__name__[:_NAME_MAX], "value": _word_of(error)[:_ERROR_MAX],
+        _tell({"type": "error", "name": type(error).__name__[:_NAME_MAX], "value": _word_of(error),
                "traceback": _traceback_of(error)[-_ERROR_MAX:]})
     finally:
         for name, value in before.items():

@@ -20,6 +20,7 @@ _COROUTINE = 0x80  # CO_COROUTINE
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _REPR_MAX = 1 << 20
 _NAME_MAX = 1000
+_RECORD_MAX = (16 << 20) - 1  # and its kind
 _TRACEBACK_MAX = 1 << 18
 _TEXTS_MAX = 256
 _texts = deque()
@@ -49,9 +50,20 @@ def evaluate(frame):
         record = (record or {"status": "none"}) | told
     if record is None:
         return 0
-    # As it is, for an escaped half of a character is one that the host's JSON has not.
-    port.send(b"R" + json.dumps(record, ensure_ascii=False).encode(errors="replace"))
+    port.send(b"R" + _data_of(record))
     return 1
+
+
+def _data_of(record):
+    """As the host takes it: one that is too long goes without its JSON, and with the beginning of its message."""
+    # Not escaped: half of a character would be one that the host's JSON has not.
+    data = json.dumps(record, ensure_ascii=False).encode(errors="replace")
+    if len(data) <= _RECORD_MAX:
+        return data
+    short = {name: item for name, item in record.items() if name != "json"}
+    if "message" in short:
+        short["message"] = short["message"][:_REPR_MAX] + "..."
+    return json.dumps(short, ensure_ascii=False).encode(errors="replace")
 
 
 def _perform(given, name, options):
@@ -179,8 +191,7 @@ def _failure(error, name):
     record = {"status": "error", "type": kind.__name__[:_NAME_MAX], "module": str(kind.__module__)[:_NAME_MAX],
               "line": _line_of(error, name)}
     try:
-        text = str(error)
-        record["message"] = text if len(text) <= _REPR_MAX else text[:_REPR_MAX] + "..."
+        record["message"] = str(error)
     except Exception:
         record["message"] = "<its message could not be made>"
     try:
