@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of a JavaScript context: runs cells in one global scope. Requests and records are those of python.py.
 "use strict";
-// In a scope of its own: cells may call theirs as they like.
-(() => {
+{  // cells share the global scope, and find none of these names there
 const fs = require("fs");
 const util = require("util");
 const vm = require("vm");
 
+let mark = "";
+const splits_max = 32;
 const textMax = 1 << 20;
 const errorMax = 1 << 18;
 const jsonMax = 4 << 20;
-
-let mark = "";
 // Half of a character is none that JSON's reader takes.
 const whole = (_, value) => (typeof value === "string" ? value.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd") : value);
 const put = (fd, record) => fs.writeSync(fd, "\x1e" + mark + JSON.stringify(record, whole) + "\n");
@@ -20,65 +19,80 @@ const shown = (text) => (text.length > textMax ? text.slice(0, textMax) + "..." 
 // What an error says, whatever was thrown.
 function said(what, otherwise) {
   try {
-    return String(what());
+    return String(what()).slice(0, errorMax);
   } catch {
     return otherwise;
   }
 }
 
-// A cell with `await` at its top is the body of a function: what it declares stays all the same, and its last line is its value.
-function inFunction(code) {
-  const lines = code
-    .replace(/^(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=/gm, "globalThis.$1 =")
-    .replace(/\s+$/, "").split("\n");
-  const last = lines.pop().replace(/;+\s*$/, "");
-  const asFunction = (line) => "(async () => {\n" + [...lines, line].join("\n") + "\n})";
-  if (!/^(?:\s|[}\])]|return\b|if\b|for\b|while\b|do\b|try\b|switch\b|throw\b|function\b|class\b|const\b|let\b|var\b|\/\/)/.test(last)) {
-    // The value is what comes after a `;`, or all of the line.
-    for (let at = last.length; at >= 0; at = at > 0 ? last.lastIndexOf(";", at - 1) : -1) {
-      const begin = at === last.length ? 0 : at + 1;
-      const line = last.slice(0, begin) + "return (" + last.slice(begin) + "\n)";
-      if (isProgram(asFunction(line))) return asFunction(line);
-    }
-  }
-  return asFunction(last);
+// As a cell of a notebook: what all its lines are indented by is no part of it.
+function withoutIndent(code) {
+  const indent = /^[ \t]*(?=\S)/m.exec(code)?.[0] ?? "";
+  if (!indent) return code;
+  return code.split("\n").map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line)).join("\n");
 }
 
-// Makes the function, and calls nothing.
-function isProgram(code) {
+// `import` at the beginning of a line, which no script has, as what it means here.
+function withRequire(code) {
+  const named = (list) => list.replace(/([\w$]+)\s+as\s+([\w$]+)/g, "$1: $2");
+  return code.replace(
+    /^import\s+(?:([\w$]+)\s*)?(?:,?\s*(?:\{([^}'"]*)\}|\*\s*as\s+([\w$]+))\s*)?(?:from\s*)?(["'])([^"'\n]+)\4[ \t]*;?/gm,
+    (_, whole, list, space, quote, name) => {
+      const module = `require(${quote}${name}${quote})`;
+      const parts = [];
+      if (whole) parts.push(`var ${whole} = __cell_default(${module});`);
+      if (list !== undefined) parts.push(`var {${named(list)}} = ${module};`);
+      if (space) parts.push(`var ${space} = ${module};`);
+      return parts.length ? parts.join(" ") : `${module};`;
+    });
+}
+
+function isStatements(code) {
   try {
-    vm.runInThisContext(code);
+    new Function(code);
     return true;
   } catch {
     return false;
   }
 }
 
-// Statements that import, as what a cell may say.
-function withoutImports(code) {
-  return code.replace(/^import\s+(?:([^"';]+?)\s+from\s+)?(["'][^"']+["'])\s*;?/gm, (_, names, from) => {
-    const [, first, all, some] = /^([\w$]+)?\s*,?\s*(?:\*\s*as\s+([\w$]+))?\s*(?:\{([^}]*)\})?$/.exec(names ?? "") ?? [];
-    const lines = [`require(${from})`];
-    if (first) lines.push(`globalThis.${first} = require(${from}).default ?? require(${from})`);
-    if (all) lines.push(`globalThis.${all} = require(${from})`);
-    for (const each of (some ?? "").split(",").filter((one) => one.trim())) {
-      const [name, other] = each.trim().split(/\s+as\s+/);
-      lines.push(`globalThis.${other ?? name} = require(${from}).${name}`);
+// A cell with `await` at its top is the body of a function: what it declares stays all the same, and its last expression is its
+// value.
+function inFunction(code) {
+  const declared = new Set();
+  for (const [, pattern] of code.matchAll(/^(?:const|let|var)\s+(\{[^=]*?\}|\[[^=]*?\])\s*=/gm))
+    for (const [, name] of pattern.matchAll(/([A-Za-z_$][\w$]*)\s*(?=[,}\]])/g)) declared.add(name);
+  for (const [, name] of code.matchAll(/^(?:async\s+)?(?:function\s*\*?|class)\s+([A-Za-z_$][\w$]*)/gm)) declared.add(name);
+  const keep = declared.size ? `Object.assign(globalThis, { ${[...declared].join(", ")} });` : "";
+  const lines = code
+    .replace(/^(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=/gm, "globalThis.$1 =")
+    .replace(/\s+$/, "").split("\n");
+  const body = (parts) => "(async () => {\n" + parts.join("\n") + "\n})()";
+  for (let first = lines.length - 1; first >= 0; --first) {
+    if (/^(?:\s|$|[}\])]|\/\/)/.test(lines[first])) continue;
+    if (/^(?:return|if|else|for|while|do|try|catch|finally|switch|throw|async\s+function|function|class|const|let|var)\b/.test(lines[first]))
+      break;
+    const end = lines.slice(first).join("\n").replace(/;+\s*$/, "");
+    // All of it, or what follows its last statements.
+    for (const at of [0, ...[...end.matchAll(/;/g)].slice(-splits_max).map((each) => each.index + 1)]) {
+      const whole = body([...lines.slice(0, first), end.slice(0, at), keep, "return (" + end.slice(at) + "\n)"]);
+      if (isStatements(whole)) return whole;
     }
-    return lines.join("; ") + ";";
-  });
+  }
+  return body([...lines, keep]);
 }
 
 function evaluate(given) {
+  const code = withoutIndent(given);
   try {
-    return vm.runInThisContext(given);
+    return vm.runInThisContext(code);
   } catch (error) {
     // What is thrown by a program that is one is the cell's.
-    if (!(error instanceof SyntaxError) || isProgram("(() => {\n" + given + "\n})")) throw error;
-    const code = withoutImports(given);
-    if (isProgram("(() => {\n" + code + "\n})")) return vm.runInThisContext(code);
+    if (!(error instanceof SyntaxError) || isStatements(code)) throw error;
+    const script = withRequire(code);
+    if (isStatements(script)) return vm.runInThisContext(script);
     if (!/\bawait\b/.test(code)) throw error;
-    return vm.runInThisContext(inFunction(code))();
+    return vm.runInThisContext(inFunction(script));
   }
 }
 
@@ -108,9 +122,9 @@ async function run(request) {
     const is_error = error instanceof Error;
     put(1, {
       type: "error",
-      name: is_error ? said(() => error.name, "Error").slice(0, errorMax) : typeof error,
-      value: said(() => (is_error ? error.message : error), "what has no text was thrown").slice(0, errorMax),
-      traceback: said(() => (is_error ? `${error.name}: ${error.message}\n${error.stack ?? ""}` : error), "").slice(0, errorMax),
+      name: is_error ? said(() => error.name, "Error") : typeof error,
+      value: said(() => (is_error ? error.message : error), "what has no text was thrown"),
+      traceback: said(() => (is_error ? `${error.name}: ${error.message}\n${error.stack ?? ""}` : error), ""),
     });
   }
   for (const [name, value] of Object.entries(before)) {
@@ -122,6 +136,7 @@ async function run(request) {
 }
 
 globalThis.require = require;
+globalThis.__cell_default = (module) => (module?.__esModule ? module.default : module);
 globalThis.display = (value) => put(1, { type: "result", is_main_result: false, text: shown(util.inspect(value)) });
 let rest = "";
 let turn = Promise.resolve();
@@ -133,4 +148,4 @@ process.stdin.on("data", (data) => {
     turn = turn.then(() => run(request));
   }
 });
-})();
+}
