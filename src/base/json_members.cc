@@ -138,7 +138,10 @@ std::vector<std::string> JsonMembers::words(const char* name) const {
   std::vector<std::string> words;
   if (value == nullptr) return words;
   if (!value->is_array()) throw wrong(name, "an array of strings");
-  for (const Json& item : *value) words.push_back(word_of(item, name));
+  for (const Json& item : *value) {
+    if (!item.is_string()) throw wrong(name, "an array of strings");
+    words.push_back(word_of(item, name));
+  }
   return words;
 }
 
@@ -149,6 +152,7 @@ std::map<std::string, std::string> JsonMembers::word_map(const char* name) const
   if (!value->is_object()) throw wrong(name, "an object of strings");
   for (const auto& [key, item] : value->items()) {
     if (key.find('\0') != std::string::npos) throw wrong(name, "an object with names without NUL");
+    if (!item.is_string()) throw wrong(name, "an object of strings");
     map.emplace(key, word_of(item, name));
   }
   return map;

@@ -118,6 +118,14 @@ TEST(JsonMembers, WordsHoldNoNul) {
   EXPECT_EQ(refusal(nul, [](const JsonMembers& m) { return m.text("n"); }), "");
 }
 
+TEST(JsonMembers, WhatIsOfAnotherTypeWithinIsSaidOfTheWhole) {
+  const char* mixed = R"({"list":["a",1],"map":{"k":1}})";
+  EXPECT_THAT(refusal(mixed, [](const JsonMembers& m) { return m.words("list"); }),
+              ::testing::HasSubstr("'limits.list' must be an array of strings"));
+  EXPECT_THAT(refusal(mixed, [](const JsonMembers& m) { return m.word_map("map"); }),
+              ::testing::HasSubstr("'limits.map' must be an object of strings"));
+}
+
 TEST(JsonMembers, ListsAndObjectsAreReadWhole) {
   const Json value = Json::parse(
       R"({"w":["a","b"],"m":{"k":"v"},"o":[{"x":1}],"f":true,"b":"aGk=","mixed":["a",1]})");

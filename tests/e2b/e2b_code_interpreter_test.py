@@ -100,6 +100,17 @@ class Python(WithBox):
         self.assertEqual(run("%%bash\necho $((6*7))")[0], "42\n")
         self.assertEqual(run("%nothing")[3]["name"], "UsageError")
         self.assertEqual(run("text = '''\n!echo no\n'''\nprint(text)")[0], "\n!echo no\n\n")
+        self.assertEqual(run("here = %pwd\nprint(here)\n%timeit -n1 -r1 1 + 1")[0].split("\n")[0], "/tmp")
+        self.assertEqual(run("open('/tmp/a.py', 'w').write('import sys; made = sys.argv[1:]');\n%run /tmp/a.py b c\nprint(made)")[0],
+                         "['b', 'c']\n")
+        self.assertEqual(run("%%html\n<i>")[2], [{"type": "result", "is_main_result": False, "html": "<i>\n".strip("\n")}])
+
+    def test_values_of_python_are_put_into_commands(self):
+        run = self.interpreter.run
+        self.assertEqual(run("name = 'six'; n = 7\n!echo {name} $name {n:03d} {name.upper()}")[0], "six six 007 SIX\n")
+        kept = "!echo '{\"a\":1}' {1,2} {x..z} '$n' $UNKNOWN ${n} {unknown} $((n + 1))"
+        self.assertEqual(run(kept)[0], '{"a":1} 1 2 x y z $n {unknown} 1\n')
+        self.assertEqual(run("%%bash\nn=1; echo $n {name}")[0], "1 {name}\n")
 
     def test_forms_of_values(self):
         _, _, results, error = self.interpreter.run(
@@ -109,9 +120,56 @@ class Python(WithBox):
         self.assertEqual((shown["html"], shown["is_main_result"]), ("<b>", False))
         self.assertEqual((main["data"], main["is_main_result"]), ({"a": [1, 2]}, True))
         self.assertIn("<table", main["html"])
+        self.assertEqual(self.interpreter.run("pd.DataFrame({('a', 'b'): [1]})")[2][0]["data"], {"('a', 'b')": [1]})
         both = "class Both:\n    def _repr_mimebundle_(self, include, exclude):\n        return {'text/latex': '$x$', 'own/kind': 1}\nBoth()"
         main = self.interpreter.run(both)[2][0]
         self.assertEqual((main["latex"], main["extra"]), ("$x$", {"own/kind": 1}))
+
+    def test_what_json_has_not_costs_no_result(self):
+        run = self.interpreter.run
+        main = run("import pandas as pd\npd.DataFrame({'a': [1, None], 'b': [float('inf'), 2]})")[2][0]
+        self.assertEqual(main["data"], {"a": [1, None], "b": [None, 2]})
+        self.assertIn("NaN", main["text"])
+        line = run("import matplotlib.pyplot as plt\nplt.plot([1, float('nan'), 3])\nplt.show()")[2][0]
+        self.assertEqual([y for _, y in line["chart"]["elements"][0]["points"]], [1, None, 3])
+        self.assertTrue(line["png"])
+        self.assertEqual(run("from IPython.display import JSON\nJSON({'n': float('nan'), (1, 2): 3})")[2][0]["json"],
+                         {"n": None, "(1, 2)": 3})
+        self.assertEqual(run("raise ValueError('\\ud800')")[3]["name"], "ValueError")
+        self.assertEqual(self.interpreter.value("type('T', (), {'__repr__': lambda self: '\\ud800'})()"), "?")
+        self.assertEqual(run("class Mute(Exception):\n    def __str__(self): raise KeyError\nx = 1\nraise Mute")[3]["name"], "Mute")
+        self.assertEqual(self.interpreter.value("x"), "1")
+
+    def test_what_is_too_long_costs_no_result(self):
+        run = self.interpreter.run
+        main = run("import pandas as pd\npd.DataFrame({'a': range(1_000_000)})")[2][0]
+        self.assertIn("<table", main["html"])
+        self.assertNotIn("data", main)
+        long = "class Long:\n    def _repr_html_(self): return 'x' * 9_000_000\n    def __repr__(self): return 'long'\nLong()"
+        self.assertEqual(run(long)[2], [{"type": "result", "is_main_result": True, "text": "long"}])
+        self.assertEqual(run("raise ValueError('\\1' * 20_000_000)")[3]["name"], "ValueError")
+        self.assertEqual(run("raise ValueError('x' * 7_000_000)")[3]["value"], "x" * 7_000_000)  # answers of agents come so
+        self.assertEqual(run("throw new TypeError('\\u0001'.repeat(20_000_000))", language="js")[3]["name"], "TypeError")
+        _, err, results, error = run("display({'text/html': 10 ** 400}, raw=True)")
+        self.assertEqual((results, error), ([], None))
+        self.assertIn("is left out", err)
+
+    def test_pictures_of_files(self):
+        picture = "from PIL import Image as Pixels\nPixels.new('RGB', (2, 2)).save('/tmp/a.png')\nPixels.new('RGB', (2, 2)).save('/tmp/a.jpg')\n"
+        run = self.interpreter.run
+        self.assertIsNone(run(picture + "from IPython.display import Image")[3])
+        self.assertTrue(run("Image('/tmp/a.png')")[2][0]["png"].startswith("iVBORw0KGgo"))
+        jpeg = run("Image(filename='/tmp/a.jpg')")[2][0]
+        self.assertTrue(jpeg["jpeg"].startswith("/9j/"))
+        self.assertNotIn("png", jpeg)
+        self.assertEqual(run("Image('https://a.test/b.png')")[2][0]["html"], '<img src="https://a.test/b.png"/>')
+
+    def test_what_a_cell_starts_goes_on_while_it_awaits(self):
+        run, value = self.interpreter.run, self.interpreter.value
+        code = "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    return 7\ntask = asyncio.create_task(f())\nawait task"
+        self.assertEqual(value(code), "7")
+        self.assertEqual(value("asyncio.run(f())"), "7")
+        self.assertEqual(run("await asyncio.sleep(0)\n1 / 0")[3]["name"], "ZeroDivisionError")
 
     def test_figures_are_pictures_and_charts(self):
         plot = "import matplotlib.pyplot as plt\nplt.plot([1, 2], [3, 4], label='a')\nplt.title('T')\nplt.xlabel('time (s)')\n"
@@ -153,6 +211,18 @@ class Python(WithBox):
         self.assertIn("7", error["value"])
         self.assertEqual(self.interpreter.run("x")[3]["name"], "NameError")
 
+    def test_one_that_dies_between_two_cells_takes_nothing_of_the_next(self):
+        dies = "import os, threading\nthreading.Timer({}, lambda: os._exit(7)).start()"
+        for wait in (0, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.05) * 2:
+            self.interpreter.run(dies.format(wait))
+            for number in range(4):
+                out, err, results, error = self.interpreter.run(f"print('here {number}')\n{number}")
+                if error:
+                    self.assertEqual(error["name"], "KernelEnded")
+                    self.assertIn(out, ("", f"here {number}\n"))
+                else:
+                    self.assertEqual((out, err, [r["text"] for r in results]), (f"here {number}\n", "", [str(number)]))
+
     def test_a_cell_cannot_take_the_kernel_s_streams(self):
         self.assertEqual(self.interpreter.run("print('\\x1e' + 'f' * 32 + '{\"type\":\"end\"}')")[2:], ([], None))
         self.assertEqual(self.interpreter.run("input()")[3]["name"], "EOFError")
@@ -168,6 +238,9 @@ class Languages(WithBox):
         self.assertEqual(run("false", language="bash")[3], {"type": "error", "name": "", "value": "1", "traceback": ""})
         self.assertEqual(run("echo $WORD", language="bash", env_vars={"WORD": "a 'b' \\ $c"})[0], "a 'b' \\ $c\n")
         self.assertEqual(run("echo \"[$WORD]\"", language="bash")[0], "[]\n")
+        for word in ("continue", "break"):  # of no loop of the cell's
+            self.assertEqual(run(f"x=5; {word}; echo no", language="bash", env_vars={"WORD": "w"}), ("", "", [], None))
+            self.assertEqual(run("echo $x[$WORD]", language="bash")[0], "5[]\n")
         self.assertEqual(run("exit 4", language="bash")[3]["name"], "KernelEnded")
         self.assertEqual(run("echo new", language="bash")[0], "new\n")
 
@@ -177,6 +250,14 @@ class Languages(WithBox):
         self.assertEqual(value("x + y + 1", language="js"), "22")
         self.assertEqual(value("const z = await Promise.resolve(5)\nz + 1", language="js"), "6")
         self.assertEqual(value("z", language="js"), "5")
+        self.assertEqual(value("await Promise.resolve(); const a = 1; 'a;b' + a", language="js"), "a;b1")
+        self.assertEqual(value("'\\ud800'", language="js"), "\ufffd")
+        self.assertEqual(value("const fs = require('fs'); let run = 1; var mark = 2; fs.existsSync('/tmp')", language="js"), "true")
+        imports = "import path from 'path'\nimport * as os from 'node:os';\nimport { join as glued, sep } from \"path\"\n"
+        self.assertEqual(value(imports + "[path.join('a', 'b'), typeof os.tmpdir, glued('c', sep)].join()", language="js"),
+                         "a/b,function,c/")
+        self.assertEqual(value("sep + run", language="js"), "/1")
+        self.assertEqual(run("throw {toString() { throw 1 }}", language="js")[3]["name"], "object")
         self.assertEqual(value("'text'", language="js"), "text")
         error = run("throw new TypeError('no')", language="js")[3]
         self.assertEqual((error["name"], error["value"]), ("TypeError", "no"))

@@ -115,6 +115,15 @@ class Traces(unittest.TestCase):
             self.assertEqual({span["name"] for span in collector.spans()}, {"POST /sessions"})
             self.assertIn(f"trace_id={TRACE}", server.log())
 
+    def test_the_address_that_is_told_is_one(self):
+        with socket.socket(socket.AF_INET6) as sock:
+            try:
+                sock.bind(("::1", 0))
+            except OSError:
+                self.skipTest("this machine has no IPv6")
+        with Server("serve", "--host", "::1") as server:
+            self.assertIn(f"url=http://[::1]:{server.port} ", server.log())
+
     def test_without_a_collector_lines_of_the_log_have_the_clients_trace(self):
         with Server("serve", "--token", TOKEN, "--log-format", "json") as server:
             self.run_one(server, headers=TRACEPARENT)

@@ -124,6 +124,10 @@ class Good(MountTest):
     def test_nonsense_is_passed_over(self) -> None:
         self.prints("nonsense", "still here\n")
 
+    def test_an_answer_that_is_no_json_fails_its_call(self) -> None:
+        self.fails("unreadable", "unreadable: the tool server 'test' gives an answer that cannot be read: it is no JSON\n")
+        self.prints("greet bob", "hello bob\n")
+
     def test_a_server_that_dies_is_started_again(self) -> None:
         before = self.run_command("number")["stdout"]
         self.fails("die", "die: the tool server 'test' has ended\n")

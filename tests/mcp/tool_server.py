@@ -27,7 +27,7 @@ TOOLS = [
          loud={"type": "boolean"}),
     tool("repeat", "", ("text",), text=TEXT, count={"type": "integer"}),
     tool("picture"), tool("fail"), tool("refuse"), tool("variables"), tool("number"), tool("die"), tool("flood"), tool("long"),
-    tool("ask"), tool("nonsense"), tool("slow", "", ("told",), told=TEXT), tool("deaf", "", ("told",), told=TEXT),
+    tool("ask"), tool("nonsense"), tool("unreadable"), tool("slow", "", ("told",), told=TEXT), tool("deaf", "", ("told",), told=TEXT),
 ]
 
 
@@ -71,6 +71,8 @@ def call(name: str, given: dict):
         send(id=12345678, result=text("nobody's"))
         send(id="x", error=1)
         return text("still here")
+    if name == "unreadable":
+        return text("told", structuredContent={"n": float("nan")})
     if name == "die":
         os._exit(3)
     if name == "flood":

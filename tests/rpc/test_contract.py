@@ -443,6 +443,18 @@ class PythonWorld(WireTest):
         said = self.wire.call("python.execute", {"code": "1/0", "detail": True, "tracebackApart": True})
         self.assertEqual((said["outcome"], said["limit"], said["stderr"]), ("error", None, ""))
         self.assertTrue(said["error"]["traceback"].endswith("ZeroDivisionError: division by zero\n"))
+        said = self.wire.call("python.execute", {"code": r"raise ValueError('\ud800')"})
+        self.assertEqual((said["exitCode"], said["error"]["type"], said["error"]["message"]), (1, "ValueError", "?"))
+        for code, kind, length in (("raise ValueError('x' * 9_000_000)", "ValueError", 9_000_000),
+                                   ("raise ValueError('x' * 30_000_000)", "ValueError", (1 << 20) + 3),
+                                   ("raise type('T' * 30_000_000, (ValueError,), {})", "T" * 1000, 0)):
+            said = self.wire.call("python.execute", {"code": code})
+            self.assertEqual((said["exitCode"], said["error"]["type"], len(said["error"]["message"])), (1, kind, length))
+        code = "class Long(list):\n    def __repr__(self): return 'long'\nLong([0] * 9_000_000)"
+        said = self.wire.call("python.execute", {"code": code, "detail": True})
+        self.assertEqual((said["result"], said["resultJson"], said["stderr"]), ("long", None, ""))
+        said = self.wire.call("python.execute", {"code": "import os\nos.write(201, b'R{'); None"})
+        self.assertEqual((said["exitCode"], said["error"]["type"]), (1, "SystemError"))
         said = self.wire.call("python.execute", {"code": "{'a': 1}", "detail": True})
         self.assertEqual((said["outcome"], said["result"], said["resultJson"]), ("ok", "{'a': 1}", '{"a": 1}'))
         said = self.wire.call("python.execute", {"code": "while True: pass", "steps": 1000, "detail": True})
@@ -469,6 +481,16 @@ class PythonWorld(WireTest):
                          ("callback.invoke", number, {"n": 1}))
         self.wire.send_line(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": [2]}).encode())
         self.assertEqual(self.wire.read()["result"]["result"], "[2]")
+
+    def test_an_answer_that_cannot_be_read_fails_its_question(self) -> None:
+        code = "try: said = await f()\nexcept Exception as error: said = f'{type(error).__name__}: {error}'\nsaid"
+        for rest in ('"result":' + "[" * 100 + "]" * 100, '"result":{"a":1,"a":2}', r'"result":"\ud800"', '"result":1,"error":{}',
+                     '"error":', '"other":1', '"result":' + "9" * 400):
+            self.wire.send("python.execute", {"code": code, "callbacks": [{"name": "f"}], "timeoutMs": 0})
+            asked = self.wire.read()
+            self.wire.send_line(f'{{"jsonrpc":"2.0","id":"{asked["id"]}",{rest}}}'.encode())
+            self.assertRegex(self.wire.read()["result"]["result"], "^.CallbackError: .*answer cannot be read")
+        self.assertEqual(self.wire.call("python.execute", {"code": "1"})["result"], "1")
 
     def test_states(self) -> None:
         self.wire.call("python.execute", {"code": "x = 1\ndef f(): return x"})

@@ -67,6 +67,21 @@ class Waiting(unittest.TestCase):
         self.assertEqual(result.stdout, "text\nline\n 00 ff\n4\n0\n{\"é\": [1, null]}\ntrue\n 61 ff\n1\nso far\n1\n")
         self.assertEqual(result.stderr, "no more\nfail: KeyError: 'x'\n")
 
+    def test_whatever_it_raises_ends_it(self) -> None:
+        class Mute(Exception):
+            def __str__(self) -> str:
+                raise KeyError
+
+        def raises(kind):
+            def command() -> None:
+                raise kind
+            return command
+
+        with cloche.Sandbox(commands={"a": raises(KeyboardInterrupt), "b": raises(GeneratorExit), "c": raises(Mute)}) as sbx:
+            result = sbx.commands.run("a; echo $?; b; echo $?; c; echo $?", timeout_ms=0)
+            self.assertEqual(result.stdout, "1\n1\n1\n")
+            self.assertIn("c: Mute: <its message could not be made>", result.stderr)
+
     def test_arguments_by_a_signature(self) -> None:
         def resize(path: str, *more: int, size: Size = Size.SMALL, keep: bool = True, depth: float = 0.5) -> str:
             return f"{path} {more} {size} {keep} {depth}"

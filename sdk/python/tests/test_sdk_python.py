@@ -5,9 +5,12 @@ import dataclasses
 import enum
 import functools
 import os
+import subprocess
+import sys
+import threading
 import unittest
 from pathlib import Path
-from typing import Dict, List, Literal, Optional, Tuple, TypedDict
+from typing import Callable, Dict, List, Literal, Optional, Tuple, TypedDict
 
 import cloche
 from cloche import aio
@@ -74,6 +77,41 @@ class Python(unittest.TestCase):
             "try:\n    await fail()\nexcept Exception as error:\n    print(error)\n",
             callbacks=[add, fail, later])
         self.assertEqual((result.stdout, result.stderr), ("3 7 {'text': 'X'}\nno\n", ""))
+
+    def test_whatever_a_callback_does_is_told_to_the_code(self) -> None:
+        class Mute(Exception):
+            def __str__(self) -> str:
+                raise KeyError
+
+        def raises(error: BaseException) -> Callable[[], None]:
+            def callback() -> None:
+                raise error
+            return callback
+
+        nested: list[object] = []
+        for _ in range(200):
+            nested = [nested]
+        code = "try:\n    await whatever()\nexcept Exception as error:\n    print(type(error).__name__)"
+        for callback in (raises(KeyboardInterrupt()), raises(GeneratorExit()), raises(Mute()), lambda: nested,
+                         lambda: 10 ** 400, lambda: {1: 1, "1": 2}, lambda: "\ud800", lambda: float("nan")):
+            result = self.sbx.python.execute(code, callbacks={"whatever": callback}, timeout_ms=0)
+            self.assertEqual((result.stdout, result.stderr), ("CallbackError\n", ""))
+
+    def test_callbacks_that_hang_hold_up_nobody_else(self) -> None:
+        with cloche.Sandbox() as other:
+            go = threading.Event()
+            self.addCleanup(go.set)
+            result = self.sbx.python.execute("import asyncio\nawait asyncio.gather(*[wait() for _ in range(40)])",
+                                             callbacks={"wait": lambda: go.wait()}, timeout_ms=500)
+            self.assertEqual(result.exit_code, 124)
+            self.assertEqual(other.python.execute("await f()", callbacks={"f": lambda: 1}, timeout_ms=0).result, "1")
+
+    def test_a_callback_that_hangs_keeps_no_process(self) -> None:
+        program = ("import cloche, threading\nwith cloche.Sandbox() as sbx:\n"
+                   "    print(sbx.python.execute('await f()', callbacks={'f': lambda: threading.Event().wait()}, timeout_ms=100).exit_code)")
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120,
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+        self.assertEqual((done.stdout, done.returncode), ("124\n", 0), done.stderr)
 
     def test_a_function_that_calls_the_sandbox(self) -> None:
         with cloche.Sandbox() as other:

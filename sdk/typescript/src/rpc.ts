@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests and their answers over any transport that carries whole messages.
-import { sizeOf } from './encoding.js'
+import { sizeOf, toBytes } from './encoding.js'
 import { CancelledError, ClocheError, ServerError, errorOf } from './errors.js'
 import type { Json } from './types.js'
 
@@ -64,6 +64,18 @@ function lineOf(message: object): string {
     throw new ClocheError(`a message has more than ${limit} bytes, which are the most: send it in parts`, 'EINVAL')
   return text
 }
+
+/** What somebody's code has thrown says, and its kind: anything may be thrown, also what has no text. */
+function saidBy(error: unknown): [message: string, type: string] {
+  try {
+    return error instanceof Error ? [whole(error.message), whole(error.name)] : [whole(error), 'Error']
+  } catch {
+    return ['what has no text was thrown', 'Error']
+  }
+}
+
+/** A text that the other side takes: without halves of characters. */
+const whole = (text: unknown): string => new TextDecoder().decode(toBytes(String(text)))
 
 /** One connection. */
 export class Rpc implements Receiver {
@@ -222,12 +234,12 @@ export class Rpc implements Receiver {
       const served = this.#served.get(method)
       const question = this.#pending.get(params['requestId'] as number)?.question
       if (!served && !question) throw new Error('nobody answers')
-      const result = served ? await served(params) : await question!(method, params)
+      const result: unknown = served ? await served(params) : await question!(method, params)
+      if (typeof result === 'function' || typeof result === 'symbol') throw new TypeError(`a ${typeof result} is no value that JSON has`)
       text = lineOf({ jsonrpc: '2.0', id, result: result ?? null })
     } catch (error) {
-      const kind = error instanceof Error ? error.name : 'Error'
-      const words = error instanceof Error ? error.message : String(error)
-      text = JSON.stringify({ jsonrpc: '2.0', id, error: { code: 1, message: words, data: { type: kind } } })
+      const [message, type] = saidBy(error)
+      text = JSON.stringify({ jsonrpc: '2.0', id, error: { code: 1, message, data: { type } } })
     }
     try {
       this.#transport?.send(text)

@@ -126,6 +126,20 @@ for (const [kind, options] of Object.entries(kinds)) {
       assert.ok(used.peakMemoryBytes > 1 << 20)
     })
 
+    test('whatever a function of ours does is told to the code', async () => {
+      const code = 'try:\n    said = await f()\nexcept Exception as error:\n    said = type(error).__name__\nsaid'
+      let nested = []
+      for (let depth = 0; depth < 200; depth++) nested = [nested]
+      const functions = [
+        () => { throw Object.create(null) }, () => { throw new TypeError('\ud800') }, () => Symbol('x'), () => () => 1,
+        () => '\ud800', () => nested, () => 1n, () => ({ toJSON: () => undefined }),
+      ]
+      for (const f of functions) {
+        const { result } = await sbx.python.execute(code, { callbacks: { f }, timeoutMs: 0 })
+        assert.equal(result, "'CallbackError'", String(f))
+      }
+    })
+
     test('two executions at once call functions of their own', async () => {
       const who = (name) => sbx.python.execute('await who()', { callbacks: { who: () => name } })
       const results = await Promise.all([who('first'), who('second'), sbx.python.execute('"none"')])

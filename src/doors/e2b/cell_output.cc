@@ -35,7 +35,8 @@ void CellOutput::take(std::string_view bytes, const Reader& reader) {
       if (bytes.empty()) break;
       bytes.remove_prefix(1);
       in_record_ = false;
-      if (!std::exchange(too_long_, false)) reader.record(record_);
+      too_long_ = false;
+      reader.record(record_);
       record_ = {};
       continue;
     }

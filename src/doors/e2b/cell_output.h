@@ -19,7 +19,7 @@ class CellOutput {
     std::function<void(std::string text)> text;
     std::function<void(std::string_view record)> record;
   };
-  // A longer record is dropped.
+  // A longer record is given as an empty one.
   static constexpr std::size_t record_max_bytes = 8 << 20;
 
   // Records are those with that mark.

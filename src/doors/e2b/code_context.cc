@@ -166,7 +166,12 @@ void CodeContext::take(Stream stream, std::string_view bytes) {
 void CodeContext::take_record(const RunningPtr& running, Stream stream, std::string_view record) {
   const auto read = read_json<OrderedJson>(record, record_bounds);
   const auto* event = std::get_if<OrderedJson>(&read);
-  if (!event || !event->is_object() || !event->contains("type")) return;
+  if (!event || !event->is_object() || !event->contains("type")) {
+    const std::string_view lost =
+        "a result of this cell is left out: it is too long, or nothing that JSON has\n";
+    (void)running->stream->send(written_line(Stream::err, std::string(lost)));
+    return;
+  }
   const OrderedJson& type = (*event)["type"];
   if (type == "result" || type == "error") {
     (void)running->stream->send(line_of(*event));
@@ -207,19 +212,12 @@ void CodeContext::kernel_ended(const RunResult& result) {
   KernelPtr kernel;
   {
     const MutexLock lock(mutex_);
-    running = std::exchange(running_, nullptr);
+    // One that it was not given yet has another kernel.
+    if (running_ && running_->is_given) running = std::exchange(running_, nullptr);
     kernel = std::exchange(kernel_, nullptr);
   }
   changed_.notify_all();
-  if (running) {
-    const std::string why = fmt::format(
-        "the kernel of this context has ended ({}): its names are gone, and the next "
-        "cell has a new one",
-        ending_of(result));
-    (void)running->stream->send(line_of(
-        {{"type", "error"}, {"name", "KernelEnded"}, {"value", why}, {"traceback", why + "\n"}}));
-    finish(running);
-  }
+  if (running) fail(running, result);
   // It does not go on its own thread.
   workers_.post([kernel = std::move(kernel)]() mutable { kernel.reset(); });
   count_->remove();

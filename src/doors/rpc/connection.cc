@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t thread_limit = 512;
 constexpr const char* main_name = "main";
+constexpr std::size_t id_within_bytes = 512;  // of an answer
 
 Error cancelled() { return request_error("the request was cancelled", Errno::canceled); }
 
@@ -88,6 +89,7 @@ void Connection::refuse(const RpcError& error, std::string_view beginning) noexc
   Reply id = nullptr;
   try {
     id = id_in(beginning);
+    if (id.is_string() && fail_question(id.get_ref<const std::string&>(), error.message)) return;
   } catch (const std::exception&) {  // no memory for it: the answer is nobody's
   }
   sink_.send(Sink::Kind::answer, error_response(id, error));
@@ -98,6 +100,10 @@ void Connection::take(std::string_view line) noexcept try {
   Json id;
   std::variant<Json, RpcError> read = read_json(line, &id);
   if (const auto* error = std::get_if<RpcError>(&read)) {
+    // What is no JSON has no id, but an answer's is at its beginning.
+    const Reply whose = id.is_string() ? Reply(id) : id_in(line.substr(0, id_within_bytes));
+    if (whose.is_string() && fail_question(whose.get_ref<const std::string&>(), error->message))
+      return;
     sink_.send(Sink::Kind::answer, error_response(is_id(id) ? Reply(id) : Reply(nullptr), *error));
     return;
   }
@@ -242,7 +248,10 @@ bool Connection::take_answer(Json& message) {
   const auto result = message.find("result");
   const auto error = message.find("error");
   if (id == message.end() || !id->is_string()) return false;
-  if ((result == message.end()) == (error == message.end())) return false;
+  if ((result == message.end()) == (error == message.end())) {
+    return fail_question(id->get_ref<const std::string&>(),
+                         "an answer has either 'result' or 'error'");
+  }
   std::function<void(Answer)> answered;
   {
     const MutexLock lock(mutex_);
@@ -262,6 +271,20 @@ bool Connection::take_answer(Json& message) {
     answered({false, text_of(fault.find("message")),
               text_of(data == nullptr ? nullptr : Params(*data).find("type"))});
   }
+  return true;
+}
+
+// Whoever waits for an answer that cannot be read hears why. Nobody: false.
+bool Connection::fail_question(const std::string& id, std::string_view why) {
+  std::function<void(Answer)> answered;
+  {
+    const MutexLock lock(mutex_);
+    const auto found = asked_.find(id);
+    if (found == asked_.end()) return false;
+    answered = std::move(found->second);
+    asked_.erase(found);
+  }
+  answered({false, fmt::format("the client's answer cannot be read: {}", why), {}});
   return true;
 }
 

@@ -74,6 +74,7 @@ class Connection {
  private:
   void dispatch(Json message, std::size_t bytes);
   bool take_answer(Json& message);
+  bool fail_question(const std::string& id, std::string_view why);
   void serve(const struct Method& method, const std::shared_ptr<SandboxQueue>& queue,
              const Reply& id, const Json& params) noexcept;
 

@@ -74,6 +74,9 @@ TEST(ServeOptions, WhatTheHelpNamesIsKnown) {
 TEST(ServeOptions, UnknownWordsAreRefused) {
   EXPECT_EQ(refusal({"--no-such"}), "there is no option '--no-such'");
   EXPECT_EQ(refusal({"--session-no-such", "1"}), "there is no option '--session-no-such'");
+  // Also where nothing is allowed, and no sandbox would read it.
+  for (const char* option : {"--session-net-deny", "--session-net", "--allow-session-net"})
+    EXPECT_THAT(refusal({option, "a.example:99999"}), HasSubstr("'a.example:99999'"));
   EXPECT_EQ(refusal({"--allow-session-no-such", "1"}),
             "there is no option '--allow-session-no-such'");
   EXPECT_EQ(refusal({"word"}), "there is no option 'word'");

@@ -355,10 +355,12 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
 
   if (const auto& own = options.http.own_certificate)
     log.event(http::LogLevel::info, "certificate_made", {{"sha256", own->fingerprint}});
+  const bool is_ipv6 = options.http.host.find(':') != std::string::npos;
   if (!is_worker)
     log.event(http::LogLevel::info, "listening",
               {{"url", fmt::format("{}://{}:{}", options.http.has_tls() ? "https" : "http",
-                                   options.http.host, server.port())},
+                                   is_ipv6 ? "[" + options.http.host + "]" : options.http.host,
+                                   server.port())},
                {"api", options.api == Api::steps ? "steps" : "sessions"},
                {"tokens", tokens.empty() ? "none, so only this machine may connect"
                                          : std::to_string(tokens.size())}});

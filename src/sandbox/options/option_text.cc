@@ -15,6 +15,7 @@
 #include "base/host_error.h"
 #include "base/json_members.h"
 #include "base/units.h"
+#include "net/rule.h"
 #include "sandbox/host_folders.h"
 #include "sandbox/options/mountable.h"
 #include "sandbox/options/sandbox_option.h"
@@ -176,6 +177,8 @@ Isolation isolation_named(std::string_view name, std::string_view text) {
 
 void set_option(SandboxOptions& options, const SandboxOption& option, std::string_view name,
                 const std::string& text) {
+  // A sandbox that may connect to nothing reads none of them.
+  if (option.value == "RULE") (void)net::Rule(text);
   std::visit(Setter{options, name, text}, option.kind);
 }
 

@@ -69,6 +69,8 @@ TEST(SandboxOption, ListsAndPairs) {
 }
 
 TEST(SandboxOption, WhatMakesNoSenseIsOneSentence) {
+  for (const char* rules : {"net", "net-deny"})
+    EXPECT_THAT(refusal(rules, "http://a.example/"), HasSubstr("'http://a.example/'"));
   EXPECT_THAT(refusal("memory", "0"), HasSubstr("--memory wants a number of bytes"));
   EXPECT_THAT(refusal("memory", "12X"), HasSubstr("not '12X'"));
   EXPECT_THAT(refusal("timeout", "-5"), HasSubstr("--timeout wants milliseconds"));

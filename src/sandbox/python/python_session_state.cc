@@ -278,7 +278,14 @@ void PythonSessionState::conclude(const python::TurnResult& turn, const ExecuteO
   const Json record = read && read->is_object() ? *read : Json::object();
   const auto said = [&](const char* name) { return backend_.scrub(text_at(record, name)); };
   const std::string status = text_at(record, "status");
-  if (status == "error") {
+  const bool is_stopped = turn.stopped != python::StopReason::none;
+  if (status.empty() && !is_stopped &&
+      (!text.empty() || turn.status == python::TurnStatus::raised)) {
+    // Code that went well says something that can be read, or nothing at all.
+    result.status = ExecuteStatus::error;
+    result.error = {
+        "SystemError", "what the interpreter says of its end cannot be read", {}, std::nullopt};
+  } else if (status == "error") {
     result.status = ExecuteStatus::error;
     ExecutionError error{said("type"), said("message"), said("traceback"), std::nullopt};
     if (const auto line = record.find("line"); line != record.end() && line->is_number_integer())
@@ -309,7 +316,7 @@ void PythonSessionState::conclude(const python::TurnResult& turn, const ExecuteO
     result.steps = std::min(steps->get<std::uint64_t>(), options.limits.steps);
   if (turn.memory_bytes != 0) result.peak_memory_bytes = turn.memory_bytes;
 
-  if (turn.stopped != python::StopReason::none) {
+  if (is_stopped) {
     result.status = ExecuteStatus::limit;
     switch (turn.stopped) {
       case python::StopReason::cancelled:

@@ -7,9 +7,9 @@ import inspect
 from contextvars import ContextVar, copy_context
 from typing import Any, Awaitable, Callable, Iterable, Mapping, Union, cast
 
-from ._errors import SandboxArgumentError, SandboxError
+from ._errors import SandboxArgumentError, SandboxError, message_of
 from ._hints import hints_of, made, schema_of
-from ._workers import workers
+from ._workers import Workers
 
 CallbackSet = Union[Mapping[str, Callable[..., Any]], Iterable[Callable[..., Any]]]
 
@@ -53,6 +53,7 @@ class Callbacks:
         self._functions = named
         self._sandbox_id = sandbox_id
         self._loop = loop
+        self._workers = Workers()  # of its own: one that never returns holds up nobody else's
         self.descriptions = [
             {"name": name, "description": inspect.getdoc(function) or "",
              "parametersSchema": getattr(function, "parameters_schema", None) or schema_of(function)}
@@ -69,14 +70,14 @@ class Callbacks:
         arguments = params.get("arguments") or {}
         token = self._sandbox_id
         if self._loop is not None:
-            answering = _answer_async(function, arguments, reply, fail, token)
+            answering = _answer_async(function, arguments, reply, fail, token, self._workers)
             try:
                 asyncio.run_coroutine_threadsafe(answering, self._loop)
             except RuntimeError:
                 answering.close()
                 fail("the event loop of the callback is closed", "RuntimeError")
         else:
-            workers().submit(_answer, function, arguments, reply, fail, token)
+            self._workers.submit(_answer, function, arguments, reply, fail, token)
 
 
 def _typed(function: Callable[..., Any], arguments: dict[str, Any]) -> dict[str, Any]:
@@ -103,15 +104,15 @@ def _answer(function: Callable[..., Any], arguments: dict[str, Any], reply: Call
         if inspect.isawaitable(result):
             result = asyncio.run(_awaited(result))
         _send_result(function, result, reply)
-    except (Exception, SystemExit, asyncio.CancelledError) as error:  # goes to the code that called
-        fail(str(error), type(error).__name__)
+    except BaseException as error:  # goes to the code that called
+        fail(message_of(error), type(error).__name__)
     finally:
         _waiting.reset(mark)
 
 
 async def _answer_async(function: Callable[..., Any], arguments: dict[str, Any],
                         reply: Callable[[Any], None],
-                        fail: Callable[[str, str], None], sandbox_id: str) -> None:
+                        fail: Callable[[str, str], None], sandbox_id: str, workers: Workers) -> None:
     _waiting.set(_waiting.get() | {sandbox_id})  # of this task's own context
     try:
         typed = _typed(function, arguments)
@@ -120,13 +121,13 @@ async def _answer_async(function: Callable[..., Any], arguments: dict[str, Any],
         else:
             context = copy_context()
             loop = asyncio.get_running_loop()
-            result = await loop.run_in_executor(workers(), lambda: context.run(function, **typed))
+            result = await loop.run_in_executor(workers, lambda: context.run(function, **typed))
             if inspect.isawaitable(result):
                 result = await result
         _send_result(function, result, reply)
-    except (Exception, SystemExit, asyncio.CancelledError) as error:  # goes to the code that called
-        fail(str(error), type(error).__name__)
-        if isinstance(error, asyncio.CancelledError):
+    except BaseException as error:  # goes to the code that called
+        fail(message_of(error), type(error).__name__)
+        if not isinstance(error, (Exception, SystemExit)):
             raise
 
 

@@ -150,6 +150,14 @@ _SANDBOX_CODE = 1
 _INVALID_PARAMS = -32602
 
 
+def message_of(error: BaseException) -> str:
+    """What an error of somebody's says, also one that cannot say it."""
+    try:
+        return str(error)
+    except Exception:
+        return "<its message could not be made>"
+
+
 def error_of_name(name: str, about: str) -> SandboxError:
     """The exception for an error of the system by its name."""
     return _CLASSES.get(name, SandboxError)(f"{name}: {about}", name)

@@ -12,7 +12,7 @@ from . import _async_call
 from ._arguments import ArgumentError, Arguments
 from ._callbacks import CallbackSet, mark_as_waiting, named_functions
 from ._calls import Call
-from ._errors import CancelledError, SandboxError
+from ._errors import CancelledError, SandboxError, message_of
 from ._hints import plain
 from .command_call import CommandCall
 
@@ -121,7 +121,7 @@ def _run(program: _Program, call: Call, sandbox_id: str, reply: Reply, fail: Fai
         reply({"exitCode": status & 0xff})
     except CancelledError:
         reply(None)  # the process has gone
-    except Exception as error:  # goes to standard error
+    except BaseException as error:  # goes to standard error
         fail(_problem(error), type(error).__name__)
 
 
@@ -167,12 +167,14 @@ async def _run_async(program: _Program, call: Call, sandbox_id: str, reply: Repl
         fail("cancelled", "CancelledError")
         if not call.ended:
             raise
-    except Exception as error:  # goes to standard error
+    except BaseException as error:  # goes to standard error
         fail(_problem(error), type(error).__name__)
+        if not isinstance(error, Exception):
+            raise
 
 
-def _problem(error: Exception) -> str:
-    return str(error) if isinstance(error, SandboxError) else f"{type(error).__name__}: {error}"
+def _problem(error: BaseException) -> str:
+    return str(error) if isinstance(error, SandboxError) else f"{type(error).__name__}: {message_of(error)}"
 
 
 def _drop_result(_: object) -> None:

@@ -104,7 +104,7 @@ class Connection {
     const frame = new Uint8Array(4 + data.length)
     new DataView(frame.buffer).setUint32(0, number)
     frame.set(data, 4)
-    this.#socket?.send(frame)
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(frame)
   }
 
   call<T>(method: string, params: Params = {}, details: { output?: (stream: string, data: string) => void; answered?: (result: T) => void; number?: (id: number) => void } = {}): Promise<T> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cells of the sandbox's Python, as in a notebook. The interpreter is the one that the agent uses.
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { server } from './connection.js'
 import { Button, save, say } from './parts.js'
 import { duration, problem, short } from './words.js'
@@ -28,6 +28,31 @@ interface Result {
   figures?: { mimeType: string; data: string }[]
 }
 
+// What a session's cells are, as long as the page is: whoever comes back from another view finds them, and what runs.
+interface Notebook {
+  cells: Cell[]
+  count: number
+  lastKey: number
+  running: Map<number, number>
+  changed: (() => void) | undefined
+}
+const notebooks = new Map<string, Notebook>()
+
+function notebookOf(session: string): Notebook {
+  let book = notebooks.get(session)
+  if (!book) {
+    let codes = ['']
+    try {
+      codes = JSON.parse(sessionStorage.getItem(`cloche.cells.${session}`) ?? '[""]') as string[]
+    } catch {
+      // What was kept there is none of ours.
+    }
+    book = { cells: codes.map((code, key) => ({ key, code, outputs: [], state: 'idle' })), count: 0, lastKey: 1000, running: new Map(), changed: undefined }
+    notebooks.set(session, book)
+  }
+  return book
+}
+
 function Outputs({ outputs }: { outputs: Output[] }) {
   return (
     <div class="outputs">
@@ -39,23 +64,22 @@ function Outputs({ outputs }: { outputs: Output[] }) {
 }
 
 export function Python({ session }: { session: string }) {
-  const place = `cloche.cells.${session}`
-  const [cells, setCells] = useState<Cell[]>(() => {
-    try {
-      const codes = JSON.parse(sessionStorage.getItem(place) ?? '[""]') as string[]
-      return codes.map((code, key) => ({ key, code, outputs: [], state: 'idle' }))
-    } catch {
-      return [{ key: 0, code: '', outputs: [], state: 'idle' }]
-    }
-  })
-  const count = useRef(0)
-  const last = useRef(1000)
-  const running = useRef<{ key: number; id: number } | undefined>(undefined)
-  useEffect(() => sessionStorage.setItem(place, JSON.stringify(cells.map((one) => one.code).slice(0, 200))), [cells])
+  const book = notebookOf(session)
+  const { cells } = book
+  const [, redraw] = useState(0)
+  useEffect(() => {
+    book.changed = () => redraw((n) => n + 1)
+    return () => { book.changed = undefined }
+  }, [book])
+  useEffect(() => sessionStorage.setItem(`cloche.cells.${session}`, JSON.stringify(cells.map((one) => one.code).slice(0, 200))), [cells])
+  const setCells = (by: (now: Cell[]) => Cell[]) => {
+    book.cells = by(book.cells)
+    book.changed?.()
+  }
   const change = (key: number, by: (cell: Cell) => Partial<Cell>) =>
     setCells((now) => now.map((one) => (one.key === key ? { ...one, ...by(one) } : one)))
   const add = (after: number): number => {
-    const key = ++last.current
+    const key = ++book.lastKey
     setCells((now) => now.flatMap((one) => (one.key === after ? [one, { key, code: '', outputs: [], state: 'idle' as const }] : [one])))
     return key
   }
@@ -77,22 +101,23 @@ export function Python({ session }: { session: string }) {
     try {
       const result = await server.in<Result>(session, 'python.execute',
         { code: cell.code, stream: true, figures: true, timeoutMs: 0 }, {
-          number: (id) => { running.current = { key: cell.key, id } },
+          number: (id) => book.running.set(cell.key, id),
           output: (stream, data) => print(cell.key, stream as 'stdout' | 'stderr', data),
         })
       print(cell.key, result.error ? 'error' : 'stderr', result.stderr)
       if (result.result !== null) print(cell.key, 'result', result.result)
       for (const figure of result.figures ?? []) print(cell.key, 'figure', figure.data)
-      change(cell.key, () => ({ durationMs: result.executionTimeMs, count: ++count.current }))
+      change(cell.key, () => ({ durationMs: result.executionTimeMs, count: ++book.count }))
     } catch (caught) {
       print(cell.key, 'error', problem(caught))
     }
+    book.running.delete(cell.key)
     change(cell.key, () => ({ state: 'idle' }))
   }
+  // The cell that runs, and before it those that wait for it.
   const interrupt = async () => {
-    if (!running.current) return
     const sandboxId = await server.sandboxOf(session)
-    await server.call('cancel', { sandboxId, id: running.current.id })
+    for (const id of [...book.running.values()].reverse()) await server.call('cancel', { sandboxId, id })
   }
   const keys = (event: KeyboardEvent, cell: Cell) => {
     const area = event.currentTarget as HTMLTextAreaElement

@@ -84,12 +84,13 @@ function List({ sessions, changed }: { sessions: Session[]; changed: () => void 
   // Only what can be seen is drawn.
   const first = Math.max(0, Math.floor(top / rowHeight) - 4)
   const shown = sorted.slice(first, first + Math.ceil((height || 600) / rowHeight) + 8)
+  const act = (work: Promise<unknown>) => void work.then(changed, (error: unknown) => say({ text: problem(error) }))
   const keys = (event: KeyboardEvent, id: string) => {
     const row = event.currentTarget as HTMLElement
     if (event.target !== row) return
     if (event.key === 'Enter') go(id)
     if (event.key === 'Delete') removeSoon(id, changed)
-    if (event.key === 'f') void actions.fork(id).then(changed)
+    if (event.key === 'f') act(actions.fork(id))
     const next = event.key === 'ArrowDown' ? row.nextElementSibling : event.key === 'ArrowUp' ? row.previousElementSibling : null
     if (next instanceof HTMLElement && next.tabIndex === 0) {
       event.preventDefault()
@@ -118,10 +119,10 @@ function List({ sessions, changed }: { sessions: Session[]; changed: () => void 
               <div key={key} role="cell" class={`c-${key} ${figure ? 'figure' : ''}`}>{cell[key](one)}</div>
             ))}
             <div role="cell" class="c-actions" onClick={(event) => event.stopPropagation()}>
-              <Button icon="fork" label="Fork" kind="quiet" onClick={() => void actions.fork(one.sessionId).then(changed, (error: unknown) => say({ text: problem(error) }))} />
+              <Button icon="fork" label="Fork" kind="quiet" onClick={() => act(actions.fork(one.sessionId))} />
               {one.status === 'paused'
-                ? <Button icon="play" label="Resume" kind="quiet" onClick={() => void actions.resume(one.sessionId).then(changed)} />
-                : <Button icon="pause" label="Pause" kind="quiet" onClick={() => void actions.pause(one.sessionId).then(changed)} />}
+                ? <Button icon="play" label="Resume" kind="quiet" onClick={() => act(actions.resume(one.sessionId))} />
+                : <Button icon="pause" label="Pause" kind="quiet" onClick={() => act(actions.pause(one.sessionId))} />}
               <Button icon="trash" label="Delete" kind="quiet" onClick={() => removeSoon(one.sessionId, changed)} />
             </div>
           </div>

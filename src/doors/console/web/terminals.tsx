@@ -125,12 +125,15 @@ export function Terminals({ session, command, done }: { session: string; command
     choose(key)
   }
   useEffect(() => {
-    if (command !== undefined) {
-      add(command)
-      done()
-    } else if (all.length === 0) add()
-    else choose(all[0]!.key)
+    if (command === undefined) return
+    add(command)
+    done()
   }, [command])
+  useEffect(() => {
+    if (command !== undefined) return
+    if (all.length === 0) add()
+    else choose(all[0]!.key)
+  }, [])
   useEffect(() => sessionStorage.setItem(place, JSON.stringify(all.filter((one) => !one.ended && one.number !== undefined).map((one) => one.number))), [all])
   const close = (one: Open) => {
     if (one.number !== undefined && !one.ended) server.call('terminal.close', { terminal: one.number }).catch(() => undefined)
@@ -152,7 +155,7 @@ export function Terminals({ session, command, done }: { session: string; command
       {all.length === 0 && <Empty title="No terminal is open">Press + for a shell in this sandbox.</Empty>}
       {all.map((one) => one.key === chosen && (
         <Shell key={one.key} session={session} attach={one.number} command={one.number === undefined ? one.command : undefined}
-          opened={(number) => change(one.key, { number })} ended={() => change(one.key, { ended: true })}
+          opened={(number) => change(one.key, { number, ended: false })} ended={() => change(one.key, { ended: true })}
           titled={(title) => change(one.key, { title })} />
       ))}
     </div>

@@ -8,7 +8,22 @@ const vm = require("vm");
 
 let mark = "";
 const splits_max = 32;
-const put = (fd, record) => fs.writeSync(fd, "\x1e" + mark + JSON.stringify(record) + "\n");
+const textMax = 1 << 20;
+const errorMax = 1 << 18;
+const jsonMax = 4 << 20;
+// Half of a character is none that JSON's reader takes.
+const whole = (_, value) => (typeof value === "string" ? value.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd") : value);
+const put = (fd, record) => fs.writeSync(fd, "\x1e" + mark + JSON.stringify(record, whole) + "\n");
+const shown = (text) => (text.length > textMax ? text.slice(0, textMax) + "..." : text);
+
+// What an error says, whatever was thrown.
+function said(what, otherwise) {
+  try {
+    return String(what()).slice(0, errorMax);
+  } catch {
+    return otherwise;
+  }
+}
 
 // As a cell of a notebook: what all its lines are indented by is no part of it.
 function withoutIndent(code) {
@@ -72,7 +87,8 @@ function evaluate(given) {
   try {
     return vm.runInThisContext(code);
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+    // What is thrown by a program that is one is the cell's.
+    if (!(error instanceof SyntaxError) || isStatements(code)) throw error;
     const script = withRequire(code);
     if (isStatements(script)) return vm.runInThisContext(script);
     if (!/\bawait\b/.test(code)) throw error;
@@ -90,11 +106,12 @@ async function run(request) {
   try {
     const value = await evaluate(request.code);
     if (value !== undefined && !/;\s*$/.test(request.code)) {
-      const text = typeof value === "string" ? value : util.inspect(value);
+      const text = shown(typeof value === "string" ? value : util.inspect(value));
       const record = { type: "result", is_main_result: true, text };
       if (value !== null && typeof value === "object") {
         try {
-          record.json = JSON.parse(JSON.stringify(value));
+          const json = JSON.stringify(value);
+          if (json.length <= jsonMax) record.json = JSON.parse(json);
         } catch {
           // JSON has no such value
         }
@@ -105,9 +122,9 @@ async function run(request) {
     const is_error = error instanceof Error;
     put(1, {
       type: "error",
-      name: is_error ? error.name : typeof error,
-      value: is_error ? error.message : String(error),
-      traceback: is_error ? `${error.name}: ${error.message}\n${error.stack ?? ""}` : String(error),
+      name: is_error ? said(() => error.name, "Error") : typeof error,
+      value: said(() => (is_error ? error.message : error), "what has no text was thrown"),
+      traceback: said(() => (is_error ? `${error.name}: ${error.message}\n${error.stack ?? ""}` : error), ""),
     });
   }
   for (const [name, value] of Object.entries(before)) {
@@ -120,7 +137,7 @@ async function run(request) {
 
 globalThis.require = require;
 globalThis.__cell_default = (module) => (module?.__esModule ? module.default : module);
-globalThis.display = (value) => put(1, { type: "result", is_main_result: false, text: util.inspect(value) });
+globalThis.display = (value) => put(1, { type: "result", is_main_result: false, text: shown(util.inspect(value)) });
 let rest = "";
 let turn = Promise.resolve();
 process.stdin.on("data", (data) => {

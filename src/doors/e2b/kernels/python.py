@@ -8,12 +8,18 @@ import ast
 import asyncio
 import base64
 import builtins
+import contextlib
+import html
 import importlib.util
 import inspect
 import io
 import json
 import linecache
+import math
 import os
+import re
+import runpy
+import shlex
 import signal
 import subprocess
 import sys
@@ -21,6 +27,11 @@ import traceback
 import types
 
 _TEXT_MAX = 1 << 20
+_DEPTH_MAX = 50
+_ERROR_MAX = 1 << 18
+_NAME_MAX = 1000
+_RECORD_MAX = (8 << 20) - 4096
+_CELLS_MAX = 200_000
 _FORMS = {"html": "text/html", "markdown": "text/markdown", "svg": "image/svg+xml", "png": "image/png", "jpeg": "image/jpeg",
           "pdf": "application/pdf", "latex": "text/latex", "json": "application/json", "javascript": "application/javascript"}
 _NAMES = {mime: name for name, mime in _FORMS.items()} | {"text/plain": "text"}
@@ -42,9 +53,58 @@ def _flush():
 
 
 def _put(fd, record):
-    data = b"\x1e" + _mark + json.dumps(record, default=str).encode(errors="replace") + b"\n"
+    data = b"\x1e" + _mark + _bytes_of(record) + b"\n"
     while data:
         data = data[os.write(fd, data):]
+
+
+def _bytes_of(record):
+    """As JSON. Of a result that is longer than the reader takes the longest forms are left out, of an error the end of what it says."""
+    try:
+        text = json.dumps(record, ensure_ascii=False, allow_nan=False, default=_word_of)
+    except (TypeError, ValueError, RecursionError):  # NaN, keys that are no text, circles
+        text = json.dumps(_as_json(record), ensure_ascii=False)
+    data = text.encode(errors="replace")
+    if len(data) <= _RECORD_MAX:
+        return data
+    if record["type"] == "error":
+        return _bytes_of(record | {"value": record["value"][:_ERROR_MAX]})
+    forms = {name: len(_bytes_of_form(content)) for name, content in record.items() if name not in ("type", "is_main_result", "text")}
+    longest = max(forms, key=forms.get)
+    return _bytes_of({name: content for name, content in record.items() if name != longest})
+
+
+def _bytes_of_form(content):
+    return json.dumps(_as_json(content), ensure_ascii=False).encode(errors="replace")
+
+
+def _as_json(value, depth=0):
+    """What JSON has in the place of a value: null for numbers that it has not, text for other things."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if depth < _DEPTH_MAX and isinstance(value, dict):
+        return {key if isinstance(key, str) else _word_of(key): _as_json(item, depth + 1) for key, item in value.items()}
+    if depth < _DEPTH_MAX and isinstance(value, (list, tuple)):
+        return [_as_json(item, depth + 1) for item in value]
+    return _word_of(value)
+
+
+def _word_of(value):
+    try:
+        return str(value)
+    except Exception as error:
+        return f"<{type(value).__name__}: its str raises {type(error).__name__}>"
+
+
+def _traceback_of(error):
+    try:
+        return "".join(traceback.format_exception(error))
+    except Exception:
+        return f"{type(error).__name__}: {_word_of(error)}\n"
 
 
 def _tell(record):
@@ -95,8 +155,8 @@ def _bundle(value):
             content = content[0]
         if content is not None:
             _add_form(forms, mime, content)
-    if _is_table(value):
-        forms["data"] = json.loads(json.dumps(value.to_dict(orient="list"), default=str))
+    if _is_table(value) and value.size <= _CELLS_MAX:
+        forms["data"] = _columns_of(value)
     forms.setdefault("text", _text_of(value))
     return forms
 
@@ -112,6 +172,12 @@ def _add_form(forms, mime, content):
 def _is_table(value):
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(value, pandas.DataFrame)
+
+
+def _columns_of(table):
+    plain = (bool, int, float, str, type(None))
+    return {name if isinstance(name, plain) else _word_of(name): [item if isinstance(item, plain) else _word_of(item) for item in column]
+            for name, column in table.to_dict(orient="list").items()}
 
 
 def _show(value, main=False):
@@ -341,15 +407,42 @@ class UsageError(Exception):
     """A line that begins with % or %% and says what there is not."""
 
 
+_PLACES = re.compile(r"\$?\{[^{}]+\}|\$+[A-Za-z_]\w*")
+
+
+def _with_values(command):
+    """A command, with values of Python in the place of {expression} and $name where Python has them; all else is the shell's."""
+    return _PLACES.sub(_value_at, command)
+
+
+def _value_at(found):
+    text, names = found.group(), _main.__dict__
+    try:
+        if text[0] == "{":
+            tree = ast.parse("f" + repr(text), mode="eval")
+            if not isinstance(tree.body.values[0].value, (ast.Constant, ast.Tuple)):  # {"a":1}, {a,b} and {1..3} are the shell's
+                return eval(compile(tree, "<command>", "eval"), names)
+        elif text[1:] in names and found.string[:found.start()].count("'") % 2 == 0:
+            return str(names[text[1:]])
+    except Exception:
+        pass  # nothing that Python has
+    return text
+
+
 def _system(command):
+    _shell(_with_values(command))
+
+
+def _shell(script):
     _flush()
-    done = subprocess.run(["/bin/bash", "-c", command], stdin=subprocess.DEVNULL, check=False)
+    done = subprocess.run(["/bin/bash", "-c", script], stdin=subprocess.DEVNULL, check=False)
     _main.__dict__["_exit_code"] = done.returncode
 
 
 def _system_lines(command):
     _flush()
-    done = subprocess.run(["/bin/bash", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(["/bin/bash", "-c", _with_values(command)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                          errors="replace", check=False)
     return done.stdout.splitlines()
 
 
@@ -367,19 +460,36 @@ def _magic(name, rest):
         print(f"env: {key.strip()}={value.strip()}")
     elif name in ("time", "timeit"):
         return _timed(name, rest)
+    elif name == "run":
+        _run_file(shlex.split(rest))
     elif name not in ("matplotlib", "load_ext", "reload_ext", "autoreload", "config"):
         raise UsageError(f"Line magic function `%{name}` not found.")
     return None
+
+
+def _run_file(words):
+    if not words:
+        raise UsageError("%run wants the name of a file.")
+    before, sys.argv = sys.argv, words
+    try:
+        names = runpy.run_path(words[0], run_name="__main__")
+    finally:
+        sys.argv = before
+    _main.__dict__.update((name, value) for name, value in names.items() if not name.startswith("__"))
 
 
 def _timed(name, code):
     import time
     import timeit
     if name == "timeit":
+        options, code = re.match(r"((?:\s*-[nrtcpqo]\s*\d*(?=\s))*)\s*(.*)", code, re.S).groups()
+        given = dict(re.findall(r"-([nr])\s*(\d+)", options))
         timer = timeit.Timer(code, globals=_main.__dict__)
-        count, taken = timer.autorange()
-        print(f"{taken / count * 1e6:.3g} us per loop (mean of {count} loops)")
+        count = int(given.get("n", 0)) or timer.autorange()[0]
+        times = timer.repeat(int(given.get("r", 1)), count)
+        print(f"{min(times) / count * 1e6:.3g} us per loop (best of {len(times)} runs of {count} loops)")
         return None
+    code = code.strip("\n")
     begin = time.perf_counter()
     try:
         return eval(code, _main.__dict__) if _is_expression(code) else exec(code, _main.__dict__)
@@ -402,11 +512,13 @@ def _whole_cell(code):
         return None
     name, _, argument = first[2:].strip().partition(" ")
     if name in ("bash", "sh"):
-        return f"__cell_system({rest!r})"
+        return f"__cell_shell({rest!r})"
     if name == "writefile":
         return f"__cell_write({argument.strip()!r}, {rest!r})"
-    if name == "time":
-        return f"__cell_magic('time', {rest!r})"
+    if name in ("time", "timeit"):
+        return f"__cell_magic({name!r}, {argument + chr(10) + rest!r})"
+    if name in ("html", "markdown", "latex", "svg", "javascript"):
+        return f"display({{{_FORMS[name]!r}: {rest!r}}}, raw=True)"
     if name == "capture":
         return rest
     raise UsageError(f"Cell magic `%%{name}` not found.")
@@ -419,7 +531,7 @@ def _write_file(path, text):
 
 
 def _as_python(line):
-    """A line that begins with ! or %, or assigns what one that begins with ! writes: as a call. None for anything else."""
+    """A line that begins with ! or %, or assigns what such a one writes or gives: as a call. None for anything else."""
     bare = line.lstrip()
     indent = line[:len(line) - len(bare)]
     if bare.startswith("!"):
@@ -428,8 +540,13 @@ def _as_python(line):
         name, _, rest = bare[1:].partition(" ")
         return f"{indent}__cell_magic({name!r}, {rest!r})"
     target, equals, rest = bare.partition("=")
-    if equals and rest.lstrip().startswith("!") and target.strip().isidentifier():
-        return f"{indent}{target}= __cell_lines({rest.lstrip()[1:]!r})"
+    rest = rest.lstrip()
+    if equals and target.strip().isidentifier():
+        if rest.startswith("!"):
+            return f"{indent}{target}= __cell_lines({rest[1:]!r})"
+        if rest.startswith("%"):
+            name, _, rest = rest[1:].partition(" ")
+            return f"{indent}{target}= __cell_magic({name!r}, {rest!r})"
     return None
 
 
@@ -478,12 +595,33 @@ def _await(coroutine):
     if _loop is None:
         _loop = asyncio.new_event_loop()
         asyncio.set_event_loop(_loop)
-    return _loop.run_until_complete(coroutine)
+    task = _loop.create_task(coroutine)
+    try:
+        return _loop.run_until_complete(task)
+    finally:
+        if not task.done():  # interrupted: it does not go on in the next cell that awaits
+            task.cancel()
+            with contextlib.suppress(BaseException):
+                _loop.run_until_complete(task)
 
 
-def _evaluate(code):
-    value = eval(code, _main.__dict__)
-    return _await(value) if code.co_flags & inspect.CO_COROUTINE else value
+async def _await_all(parts):
+    value = None
+    for code in parts:
+        value = eval(code, _main.__dict__)
+        if code.co_flags & inspect.CO_COROUTINE:
+            value = await value
+    return value
+
+
+def _evaluate(parts):
+    """The value of the last part. Where one of them awaits all of them are in the loop, so that what they start goes on in it."""
+    if any(code.co_flags & inspect.CO_COROUTINE for code in parts):
+        return _await(_await_all(parts))
+    value = None
+    for code in parts:
+        value = eval(code, _main.__dict__)
+    return value
 
 
 def _run(source):
@@ -493,12 +631,11 @@ def _run(source):
     tree = _parse(source, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    if tree.body:
-        _evaluate(compile(tree, name, "exec", flags, dont_inherit=True))
-    if last is None:
-        return
-    value = _evaluate(compile(ast.Expression(last.value), name, "eval", flags, dont_inherit=True))
-    if value is None or source.rstrip().endswith(";"):
+    parts = [compile(tree, name, "exec", flags, dont_inherit=True)] if tree.body else []
+    if last is not None:
+        parts.append(compile(ast.Expression(last.value), name, "eval", flags, dont_inherit=True))
+    value = _evaluate(parts)
+    if last is None or value is None or source.rstrip().endswith(";"):
         return
     builtins._ = _main.__dict__["_"] = value
     if _is_figure(value) and (helpers := sys.modules.get("matplotlib._pylab_helpers")):
@@ -533,8 +670,8 @@ def _cell(request):
     except BaseException as error:
         _own_frames_off(error)
         sys.last_exc = error
-        _tell({"type": "error", "name": type(error).__name__, "value": str(error),
-               "traceback": "".join(traceback.format_exception(error))})
+        _tell({"type": "error", "name": type(error).__name__[:_NAME_MAX], "value": _word_of(error),
+               "traceback": _traceback_of(error)[-_ERROR_MAX:]})
     finally:
         for name, value in before.items():
             if value is None:
@@ -546,6 +683,10 @@ def _cell(request):
         _put(_err, {"type": "end"})
 
 
+def _is_jpeg(data):
+    return isinstance(data, (bytes, bytearray)) and data[:3] == b"\xff\xd8\xff"
+
+
 def _stand_in_for_ipython():
     """`from IPython.display import display, HTML ...`, which programs for notebooks begin with."""
     if importlib.util.find_spec("IPython") is not None:
@@ -554,14 +695,25 @@ def _stand_in_for_ipython():
 
     def kind(name, form):
         def __init__(self, data=None, url=None, filename=None, **_):
+            if isinstance(data, (str, os.PathLike)) and filename is None and os.path.isfile(data):
+                data, filename = None, data
             if filename is not None:
                 with open(filename, "rb" if form in _BINARY else "r") as file:
                     data = file.read()
-            self.data = data
+            elif isinstance(data, str) and form in _BINARY:
+                data, url = None, data
+            self.data, self.url = data, url
 
         def show(self):
-            return self.data
-        return type(name, (), {"__init__": __init__, f"_repr_{form}_": show, "__module__": "IPython.display"})
+            return self.data if form not in _BINARY or not _is_jpeg(self.data) else None
+
+        def show_jpeg(self):
+            return self.data if _is_jpeg(self.data) else None
+
+        def show_address(self):
+            return f'<img src="{html.escape(str(self.url))}"/>' if self.url else None
+        more = {"_repr_jpeg_": show_jpeg, "_repr_html_": show_address} if form in _BINARY else {}
+        return type(name, (), {"__init__": __init__, f"_repr_{form}_": show, "__module__": "IPython.display"} | more)
     for name, form in {"HTML": "html", "Markdown": "markdown", "SVG": "svg", "Image": "png", "Latex": "latex", "Math": "latex",
                        "JSON": "json", "Javascript": "javascript"}.items():
         setattr(module, name, kind(name, form))
@@ -584,7 +736,7 @@ def _serve():
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)
     _main.__dict__.update(__builtins__=builtins, __name__="__main__", display=display, __cell_system=_system,
-                          __cell_lines=_system_lines, __cell_magic=_magic, __cell_write=_write_file)
+                          __cell_shell=_shell, __cell_lines=_system_lines, __cell_magic=_magic, __cell_write=_write_file)
     builtins.display = display
     sys.modules["__main__"] = _main
     sys.argv = [""]

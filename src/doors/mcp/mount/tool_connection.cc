@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -211,8 +212,9 @@ void ToolConnection::take_line(std::string_view line) {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
   const auto read = read_json<OrderedJson>(line, message_bounds);
   const auto* message = std::get_if<OrderedJson>(&read);
+  if (message == nullptr) return take_unreadable(line);
   // Programs print other things than messages: what is no message does not concern us.
-  if (message == nullptr || !message->is_object()) return;
+  if (!message->is_object()) return;
   const OrderedJson& id = member_or_null(*message, "id");
   if (const OrderedJson& method = member_or_null(*message, "method"); method.is_string()) {
     if (!id.is_string() && !id.is_number_integer()) return;
@@ -227,6 +229,23 @@ void ToolConnection::take_line(std::string_view line) {
     send(answer);
   } else if (id.is_number_unsigned()) {
     take_answer(id.get<std::uint64_t>(), *message);
+  }
+}
+
+// Nor does what looks like one, unless it is the answer to a call: its writer has put into it what
+// JSON has not, such as NaN, and does not know.
+void ToolConnection::take_unreadable(std::string_view line) {
+  constexpr std::string_view name = "\"id\"";
+  if (line.find("\"jsonrpc\"") == line.npos) return;
+  const OrderedJson answer = {
+      {"error", {{"message", named("gives an answer that cannot be read: it is no JSON")}}}};
+  for (std::size_t at = line.find(name); at != line.npos; at = line.find(name, at + 1)) {
+    const std::size_t digits = line.find_first_not_of(" :", at + name.size());
+    std::uint64_t number = 0;
+    if (digits == line.npos) return;
+    const char* const end = line.data() + line.size();
+    if (std::from_chars(line.data() + digits, end, number).ec == std::errc())
+      return take_answer(number, answer);
   }
 }
 

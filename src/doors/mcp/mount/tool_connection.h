@@ -69,6 +69,7 @@ class ToolConnection {
   bool write_some();
   void take_line(std::string_view line);
   void take_answer(std::uint64_t number, const OrderedJson& message);
+  void take_unreadable(std::string_view line);
   void greet(const Outcome& outcome);
   void end_late();
   void end_all(const std::string& why);

@@ -19,6 +19,8 @@ from . import callbacks, interrupts, port, source, tracing
 _COROUTINE = 0x80  # CO_COROUTINE
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _REPR_MAX = 1 << 20
+_NAME_MAX = 1000
+_RECORD_MAX = (16 << 20) - 1  # and its kind
 _TRACEBACK_MAX = 1 << 18
 _TEXTS_MAX = 256
 _texts = deque()
@@ -48,8 +50,20 @@ def evaluate(frame):
         record = (record or {"status": "none"}) | told
     if record is None:
         return 0
-    port.send(b"R" + json.dumps(record).encode(errors="replace"))
+    port.send(b"R" + _data_of(record))
     return 1
+
+
+def _data_of(record):
+    """As the host takes it: one that is too long goes without its JSON, and with the beginning of its message."""
+    # Not escaped: half of a character would be one that the host's JSON has not.
+    data = json.dumps(record, ensure_ascii=False).encode(errors="replace")
+    if len(data) <= _RECORD_MAX:
+        return data
+    short = {name: item for name, item in record.items() if name != "json"}
+    if "message" in short:
+        short["message"] = short["message"][:_REPR_MAX] + "..."
+    return json.dumps(short, ensure_ascii=False).encode(errors="replace")
 
 
 def _perform(given, name, options):
@@ -162,7 +176,7 @@ def _describe(value):
         text = repr(value)
     except RecursionError:
         text = f"<{type(value).__name__}: its repr is too deep>"
-    record = {"status": "ok", "repr": text[:_REPR_MAX], "type": type(value).__name__}
+    record = {"status": "ok", "repr": text[:_REPR_MAX], "type": type(value).__name__[:_NAME_MAX]}
     if len(text) <= _REPR_MAX:
         try:
             record["json"] = json.dumps(value, allow_nan=False, default=callbacks.plain)
@@ -174,7 +188,8 @@ def _describe(value):
 def _failure(error, name):
     _foreign_frames_off(error)
     kind = type(error)
-    record = {"status": "error", "type": kind.__name__, "module": kind.__module__, "line": _line_of(error, name)}
+    record = {"status": "error", "type": kind.__name__[:_NAME_MAX], "module": str(kind.__module__)[:_NAME_MAX],
+              "line": _line_of(error, name)}
     try:
         record["message"] = str(error)
     except Exception:

@@ -44,7 +44,7 @@ def _answer(action, *arguments):
         record["error"], status = str(failure), 1
     except Exception as error:
         record["error"], status = f"{type(error).__name__}: {error}"[:_REASON_MAX], 1
-    port.send(b"R" + json.dumps(record).encode(errors="replace"))
+    port.send(b"R" + json.dumps(record, ensure_ascii=False).encode(errors="replace"))
     return status
 
 

@@ -134,7 +134,8 @@ class _Tracer:
         if self.in_window > self.rate:
             self.dropped += 1
             return
-        self.batch.append(f"{line}\t{json.dumps(event)}\t{json.dumps(context) if context else ''}")
+        words = [json.dumps(part, ensure_ascii=False) if part else "" for part in (event, context)]
+        self.batch.append("\t".join([str(line), *words]))
         if len(self.batch) >= _BATCH or now - self.window > _BATCH_TIME and event["type"] != "line":
             self.flush()
 
