@@ -15,6 +15,7 @@ from .scheduler import Handle, get_ident, wait_until
 
 _allocate_lock = _thread.allocate_lock
 _O_NONBLOCK, _F_GETFL = 0o4000, 3
+_PATIENCE = 0.005  # seconds after which a lock goes to who waits for it
 _PIPE_BUF = 4096  # a pipe that can be written takes so much at once
 
 
@@ -55,12 +56,14 @@ def _shutdown():
 
 
 class Lock:
-    """A lock whose acquire lets others run where it has to wait."""
+    """A lock whose acquire lets others run where it has to wait. Who releases it lets them have it now and then: who takes it again at
+    once would keep it for ever otherwise, as another thread looks at it only in its turn."""
 
-    __slots__ = ("_lock", "release", "locked", "__weakref__")
+    __slots__ = ("_lock", "_waiting", "_since", "release", "locked", "__weakref__")
 
     def __init__(self):
         lock = self._lock = _allocate_lock()
+        self._waiting = 0  # threads
         self.release = lock.release
         self.locked = lock.locked
 
@@ -78,10 +81,25 @@ class Lock:
         if timeout < 0 and timeout != -1:
             raise ValueError("timeout value must be a non-negative number")
         end = None if timeout == -1 else time.monotonic() + timeout
-        while scheduler.wait(self._is_free, end):
-            if self._lock.acquire(False):
-                return True
-        return False
+        if not self._waiting:
+            self._since = time.monotonic()  # somebody waits, or has had it last
+        self._waiting += 1
+        self.release = self._release_to_others
+        try:
+            while scheduler.wait(self._is_free, end):
+                if self._lock.acquire(False):
+                    return True
+            return False
+        finally:
+            self._waiting -= 1
+
+    def _release_to_others(self):
+        self._lock.release()
+        if not self._waiting:
+            self.release = self._lock.release
+        elif scheduler.may_change() and time.monotonic() - self._since > _PATIENCE:
+            self._since = time.monotonic()
+            scheduler.pause()
 
     def _is_free(self):
         return not self._lock.locked()
