@@ -2,6 +2,7 @@
 import os
 import sqlite3
 import subprocess
+import threading
 from pathlib import Path
 
 db = sqlite3.connect("shop.db")
@@ -43,7 +44,7 @@ for name, command in ends.items():
         db.execute("insert into t values(2)")
     db.close()
     db = sqlite3.connect(f"file:{os.getcwd()}/{name}.db?mode=ro", uri=True, autocommit=False)
-    print(db.execute("select * from t").fetchall(), db.execute("pragma journal_mode").fetchone())
+    print(db.execute("select * from t").fetchall())
     try:
         db.execute("insert into t values(3)")
     except sqlite3.OperationalError as error:
@@ -52,4 +53,47 @@ for name, command in ends.items():
     db = sqlite3.connect(Path(f"{name}.db"))
     print(db.execute("select sum(a) from t").fetchone())
     db.close()
+
+# Several connections to one, by threads too, one that attaches another, and one that is another thread's.
+for name in "ab":
+    subprocess.run(["sqlite3", f"{name}.db", "pragma journal_mode=wal; create table t(a); insert into t values(1)"], stdout=subprocess.DEVNULL, check=True)
+first, second = sqlite3.connect("a.db"), sqlite3.connect("a.db", timeout=60)
+print(first.execute("select * from t").fetchall(), second.execute("select * from t").fetchall())
+with second:
+    second.execute("insert into t values(2)")
+first.execute("attach 'b.db' as b")
+print(first.execute("select x.a, y.a from main.t x, b.t y order by 1").fetchall())
+
+
+def add(number):
+    db = sqlite3.connect("a.db", timeout=60)
+    with db:
+        db.execute("insert into t values(?)", (number,))
+    db.close()
+
+
+threads = [threading.Thread(target=add, args=(number,)) for number in range(3, 9)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(first.execute("select count(*), sum(a) from t").fetchone())
+
+
+def use(db):
+    try:
+        print(db.execute("select max(a) from t").fetchone())
+    except sqlite3.ProgrammingError as error:
+        print(str(error).partition(". ")[0])
+
+
+for options in ({}, {"check_same_thread": False}):
+    db = sqlite3.connect("a.db", **options)
+    thread = threading.Thread(target=use, args=(db,))
+    thread.start()
+    thread.join()
+    use(db)
+    db.close()
+first.close()
+second.close()
 print(subprocess.run(["sqlite3", "left.db", "select sum(a) from t"], capture_output=True, text=True).stdout, end="")
