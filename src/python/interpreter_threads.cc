@@ -108,7 +108,8 @@ class InterpreterThreads final : public kernel::Companion {
     wasm::Instance* instance = nullptr;
     std::uint32_t top = 0;  // of its stack, in the guest's memory
     std::uint32_t argument = 0;
-    std::uint32_t thread_state = 0;  // CPython's, once it is known
+    std::uint32_t thread_state = 0;  // CPython's, once it is known; 0 while C code has let go of it
+    std::uint32_t own_state = 0;     // the same, also meanwhile
     State state = State::idle;
     bool ends = false;  // its thread_state goes: nothing is told to it any more
     bool go = false;
@@ -121,6 +122,7 @@ class InterpreterThreads final : public kernel::Companion {
   bool hand_over(Stack& from, Stack& to);
   bool come_back(Stack& stack) EXCLUDES(kernel::kernel_lock);
   bool swap(Stack& stack, std::uint32_t thread_state);
+  bool make_own(Stack& stack);
   void hand_to_main() REQUIRES(mutex_);
   std::optional<InterpreterSignals> words_of(const Stack& stack) const REQUIRES(mutex_);
   void disarm() REQUIRES(mutex_);
@@ -219,7 +221,7 @@ std::uint32_t InterpreterThreads::begin(wasm::HostCall& host, std::uint32_t argu
   if (stack == nullptr) return 0;
   const MutexLock lock(mutex_);
   stack->argument = argument;
-  stack->thread_state = 0;
+  stack->thread_state = stack->own_state = 0;
   stack->ends = false;
   stack->state = Stack::State::live;
   return stack->number;
@@ -268,8 +270,20 @@ bool InterpreterThreads::swap(Stack& stack, std::uint32_t thread_state) {
   if (thread_state == 0) {
     const MutexLock lock(mutex_);
     stack.thread_state = outcome.result.as_u32();
+    if (stack.thread_state != 0) stack.own_state = stack.thread_state;
   }
   return true;
+}
+
+// PyGILState_Ensure takes what was current last for its own thread's; C code that has let go of its
+// own calls it.
+bool InterpreterThreads::make_own(Stack& stack) {
+  {
+    const MutexLock lock(mutex_);
+    if (stack.own_state == 0 || stack.ends) return true;
+  }
+  return stack.instance->call(swap_export, {Value::i32(stack.own_state)}).returned() &&
+         stack.instance->call(swap_export, {Value::i32(0)}).returned();
 }
 
 // `stack` goes on, on this thread of the host. False: the process must end.
@@ -306,7 +320,8 @@ bool InterpreterThreads::hand_over(Stack& from, Stack& to) {
       return false;
     }
   }
-  return come_back(from) && (from.thread_state == 0 || swap(from, from.thread_state));
+  return come_back(from) &&
+         (from.thread_state == 0 ? make_own(from) : swap(from, from.thread_state));
 }
 
 void InterpreterThreads::run(wasm::HostCall& host, std::uint32_t number) {

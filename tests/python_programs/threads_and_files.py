@@ -1,4 +1,5 @@
 """Threads that read and write files of pipes: one that waits keeps no other from what it waits for."""
+import fcntl
 import io
 import os
 import queue
@@ -178,6 +179,20 @@ for mode in "rw":
     signal.setitimer(signal.ITIMER_REAL, 0.02)
     print(attempt(open, "pipe", mode))
 
+# A write that a signal ends in its midst has written what it has, once.
+r, w = os.pipe()
+room = fcntl.fcntl(w, fcntl.F_GETPIPE_SZ)
+os.write(w, bytes(room - 4096))
+file = open(w, "wb", 8192)
+file.write(b"a" * 4096 + b"b" * 4000)
+signal.setitimer(signal.ITIMER_REAL, 0.05)
+print(attempt(file.flush))
+got = []
+drain = beside(lambda: got.append(open(r, "rb").read()))
+file.close()
+drain.join()
+print(len(got[0]) - room, got[0].count(b"a"), got[0].count(b"b"))
+
 # A line of a terminal, which another thread answers with.
 leader, terminal = os.openpty()
 ASKER = """
@@ -208,5 +223,11 @@ counter = os.eventfd(0)
 adder = beside(lambda: (time.sleep(0.005), os.eventfd_write(counter, 7)))
 print(os.eventfd_read(counter))
 adder.join()
+
+# What goes from one pipe into another.
+(a, b), (c, d) = os.pipe(), os.pipe()
+writer = beside(lambda: (time.sleep(0.005), os.write(b, b"spliced")))
+print(os.splice(a, d, 100), os.read(c, 100))
+writer.join()
 idle.set()
 waiter.join()

@@ -61,7 +61,7 @@ def waits(module, functions):
                                          ("_io_open", 4, "cloche_open",
                                           """local.get 0; local.get 1; local.get 2; local.get 3; call FUNCTION; local.tee result
                                              if; i32.const 0; local.get result; local.get result; i32.const 1; i32.eq; select; return; end"""),
-                                         ("PyOS_Readline", 3, "cloche_reader", "call FUNCTION"),
+                                         ("PyOS_Readline", 3, "cloche_reader", "call FUNCTION; if; i32.const 0; return; end"),
                                          ("PyOS_StdioReadline", 3, "cloche_before_line",
                                           """local.get 2; call FUNCTION; local.tee result
                                              if; local.get result; i32.const 0; i32.lt_s; if; i32.const 0; return; end
@@ -89,6 +89,17 @@ def files(module, functions):
     module.change(busy, body[:start] + wait + body[start:])
 
 
+def databases(module, functions):
+    """SQLite locks its files by userland/python/extensions/databases.c, which knows where a file's level and descriptor are."""
+    once(re.escape(assemble("local.get 0; i32.load8_u 16")), module.body("dotlockCheckReservedLock"), "the level of a lock of SQLite's")
+    once(re.escape(GET + b"\0" + LOAD + b"\x0c"), module.body("unixCheckReservedLock"), "the descriptor of a file of SQLite's")
+    lock, unlock, reserved = (functions[f"cloche_database_{name}"] for name in ("lock", "unlock", "reserved"))
+    for name, function in {"dotlockLock": lock, "dotlockUnlock": unlock, "dotlockCheckReservedLock": reserved}.items():
+        module.change(name, b"\0" + assemble("local.get 0; local.get 1; call FUNCTION; end", FUNCTION=function))
+    body, _, start = with_locals(module.body("dotlockClose"), 1, 0)
+    module.change("dotlockClose", body[:start] + assemble("local.get 0; i32.const 0; call UNLOCK; drop", UNLOCK=unlock) + body[start:])
+
+
 def patch(module):
     data = InterpreterData(module)
     base = module.pages() * PAGE
@@ -97,3 +108,4 @@ def patch(module):
     register(module, data, begins, base)
     waits(module, added.functions)
     files(module, added.functions)
+    databases(module, added.functions)

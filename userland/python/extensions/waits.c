@@ -16,8 +16,8 @@ Py_ssize_t _Py_write(int fd, const void *bytes, size_t size);
 PyObject *_io_open(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 const char *sqlite3_value_text(void *value);
 
-static PyObject *before_read, *before_write, *before_lock, *before_open, *before_line, *before_attach;
-static PyThreadState *reader; /* who is in PyOS_Readline, which lets go of its thread state */
+static PyObject *before_read, *before_write, *before_lock, *before_open, *before_line, *raise_later, *before_attach;
+static PyThreadState *reader; /* who reads a line of the terminal */
 static int is_within;         /* the next call of _Py_write or _io_open is one of ours */
 
 static int may_wait(int fd) {
@@ -44,12 +44,30 @@ static int is_own(void) {
   return own;
 }
 
+/* An exception that is set is raised as soon as this call has told what it did. 0: it is not. */
+static int is_raised_later(void) {
+  if (raise_later == NULL) return 0;
+  PyObject *error = PyErr_GetRaisedException();
+  PyObject *signal = PyObject_CallOneArg(raise_later, error); /* whose handler does it */
+  if (signal == NULL) {
+    Py_DECREF(error);
+    return 0;
+  }
+  PyErr_SetInterruptEx(PyLong_AsLong(signal));
+  Py_DECREF(signal);
+  Py_DECREF(error);
+  return 1;
+}
+
 /* What _Py_write does first: all in pieces for which there is room while there are other threads, or AS_USUAL. */
 Py_ssize_t cloche_write(int fd, const char *bytes, size_t size) {
   if (is_own() || before_write == NULL || !may_wait(fd)) return AS_USUAL;
   size_t done = 0;
   do {
-    if (before_write != NULL && called(before_write, fd)) return -1;
+    if (before_write != NULL && called(before_write, fd)) {
+      if (done > 0 && is_raised_later()) break;
+      return -1;
+    }
     const size_t left = size - done;
     is_within = 1;
     const Py_ssize_t count = _Py_write(fd, bytes + done, before_write == NULL || left < PIECE ? left : PIECE);
@@ -67,8 +85,8 @@ Py_ssize_t cloche_write(int fd, const char *bytes, size_t size) {
 /* What a buffered file knows a thread by. */
 unsigned long cloche_thread(void) { return (unsigned long)PyThreadState_Get(); }
 
-/* What _enter_buffered_busy does first: waits until no other thread has the file. Not 0: an exception is set. */
-int cloche_before_lock(volatile unsigned long *owner) {
+/* What _enter_buffered_busy does first: waits until no other thread is the owner. Not 0: an exception is set. */
+int cloche_before_lock(const volatile unsigned long *owner) {
   while (before_lock != NULL && *owner != 0 && *owner != cloche_thread()) {
     PyObject *result = PyObject_CallNoArgs(before_lock);
     if (result == NULL) return 1;
@@ -107,20 +125,27 @@ PyObject *cloche_open(PyObject *module, PyObject *const *arguments, Py_ssize_t c
   return file;
 }
 
-/* What PyOS_Readline does first. */
-void cloche_reader(void) { reader = PyThreadState_Get(); }
+/* What PyOS_Readline does first, which lets go of its thread state then. Not 0: an exception is set. */
+int cloche_reader(void) {
+  if (cloche_before_lock((const volatile unsigned long *)&reader)) return 1;
+  reader = PyThreadState_Get();
+  return 0;
+}
 
 /* What PyOS_StdioReadline does first: shows the prompt and waits for a line. 0: as usual. Less: an exception is set. More: it is shown. */
 int cloche_before_line(const char *prompt) {
-  if (before_line == NULL) return 0;
   PyThreadState *own = reader;
+  if (before_line == NULL) {
+    reader = NULL;
+    return 0;
+  }
   PyEval_RestoreThread(own);
   PyObject *shown = PyBytes_FromString(prompt == NULL ? "" : prompt);
   PyObject *result = shown == NULL ? NULL : PyObject_CallOneArg(before_line, shown);
   Py_XDECREF(shown);
   Py_XDECREF(result);
   PyEval_SaveThread();
-  reader = own;
+  reader = NULL;
   return result == NULL ? -1 : 1;
 }
 
@@ -139,15 +164,16 @@ void cloche_before_attach(void *Py_UNUSED(context), int Py_UNUSED(count), void *
 
 static void keep(PyObject **place, PyObject *function) { Py_XSETREF(*place, function == Py_None ? NULL : Py_NewRef(function)); }
 
-/* set(before_read, before_write, before_lock, before_open, before_line): None for nothing. */
+/* set(before_read, before_write, before_lock, before_open, before_line, raise_later): None for nothing. */
 static PyObject *set(PyObject *Py_UNUSED(module), PyObject *args) {
-  PyObject *read, *write, *lock, *open, *line;
-  if (!PyArg_ParseTuple(args, "OOOOO", &read, &write, &lock, &open, &line)) return NULL;
+  PyObject *read, *write, *lock, *open, *line, *later;
+  if (!PyArg_ParseTuple(args, "OOOOOO", &read, &write, &lock, &open, &line, &later)) return NULL;
   keep(&before_read, read);
   keep(&before_write, write);
   keep(&before_lock, lock);
   keep(&before_open, open);
   keep(&before_line, line);
+  keep(&raise_later, later);
   Py_RETURN_NONE;
 }
 

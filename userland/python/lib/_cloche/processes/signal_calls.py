@@ -71,7 +71,7 @@ def pause():
             return handler(number, frame)
         return note
 
-    handlers = {number: _signal.getsignal(number) for number in range(1, _signal.NSIG) if number != scheduler.TICK}
+    handlers = {number: _signal.getsignal(number) for number in range(1, _signal.NSIG) if number not in scheduler.OWN_SIGNALS}
     notes = {number: noting(handler) for number, handler in handlers.items() if callable(handler)}
     try:
         for number, note in notes.items():

@@ -149,6 +149,15 @@ def sendfile(out_fd, in_fd, offset, count):
             return done
 
 
+def splice(src, dst, count, offset_src=None, offset_dst=None, flags=0):
+    """os.splice: others run while there is nothing to take, or no room for it."""
+    if scheduler.busy() and not flags & os.SPLICE_F_NONBLOCK:
+        for fd, before in ((src, scheduler.before_read), (dst, scheduler.before_write)):
+            if os.get_blocking(fd):
+                before(fd)
+    return linux_calls.splice(src, dst, count, offset_src, offset_dst, flags)
+
+
 class _Notifier:
     """How workers of a pool say that something has changed: a queue with a descriptor."""
 
@@ -213,6 +222,7 @@ def install():
     queue.SimpleQueue = queue._PySimpleQueue
     queue.SimpleQueue.__name__ = queue.SimpleQueue.__qualname__ = "SimpleQueue"
     posix.sendfile = os.sendfile = sendfile
+    posix.splice = os.splice = splice
     time.sleep = scheduler.sleep
     sockets = sys.modules["_socket"]
     sockets._busy, sockets._wait_ready, sockets._alone = scheduler.busy, scheduler.wait_ready, scheduler.alone

@@ -31,7 +31,7 @@ import _waits
 from .. import FOLDER
 from ..host import door, posix_calls, state
 
-TICK = 33  # a signal that Linux keeps for its own threads
+TICK, LATER = OWN_SIGNALS = 33, 32  # signals that Linux keeps for its own threads
 _INTERVAL = 5  # milliseconds between two ticks
 _LOOK = 0.001  # seconds between looks at descriptors while others can run
 _HEAR = 0.01  # seconds that the main thread, of which signals are, goes without a turn while others can run
@@ -70,6 +70,7 @@ _own.strand = _main
 _strands = [_main]  # those that have a stack, in turn
 _queued = deque()
 _looked = _heard = 0.0
+_late = None  # an exception
 _before_main = None  # whose turn it was when the main thread had one only to hear of signals
 poll_all = None  # sockets/polling.py: {descriptor: events} of those that are ready, None where a signal came
 
@@ -125,12 +126,12 @@ def start(body, handle=None, daemon=True):
 
 def _share():
     """There is another thread than the main one."""
-    _waits.set(before_read, before_write, before_lock, opener_of, before_line)
+    _waits.set(before_read, before_write, before_lock, opener_of, before_line, raise_later)
     posix_calls.open_beside = open_beside
 
 
 def _share_no_more():
-    _waits.set(None, None, None, None, None)
+    _waits.set(None, None, None, None, None, None)
     posix_calls.open_beside = None
 
 
@@ -250,7 +251,7 @@ def _sleep_for_all(own):
 def _handled():
     """Whether a signal's handler may end a wait."""
     handlers = map(_signal.getsignal, range(1, _signal.NSIG))
-    return any(callable(handler) and handler not in (_signal.default_int_handler, _tick) for handler in handlers)
+    return any(callable(handler) and handler not in (_signal.default_int_handler, _tick, _raise_late) for handler in handlers)
 
 
 def wait(ready=None, end=None, fds=None):
@@ -319,6 +320,23 @@ def before_line(prompt):
     while prompt:
         prompt = prompt[os.write(2, prompt):]
     before_read(0)
+
+
+def raise_later(error):
+    """What a signal's handler has raised in the midst of a write is raised when that has told how much it has written: by a signal that
+    C code notes."""
+    global _late
+    if not is_main():
+        raise error
+    _late = error
+    return LATER
+
+
+def _raise_late(number, frame):
+    global _late
+    error, _late = _late, None
+    if error is not None:
+        raise error
 
 
 def opener_of(file):
@@ -445,3 +463,4 @@ def begin_turn():
 
 def install():
     _signal.signal(TICK, _tick)
+    _signal.signal(LATER, _raise_late)
