@@ -102,10 +102,9 @@ idle = beside(threading.Event().wait)
 print(signal.sigtimedwait({signal.SIGUSR2}, 0.01), signal.sigtimedwait({signal.SIGUSR2}, 0))
 
 # Handlers of any signal may end a wait of all threads.
-ended = threading.Event()
 for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGWINCH):
-    before = signal.signal(number, lambda number, frame: ended.set())
-    ended.clear()
+    told = queue.SimpleQueue()  # which a handler may use
+    before = signal.signal(number, lambda number, frame: told.put(number))
     child = subprocess.Popen(["sh", "-c", f"sleep 0.05; kill -{int(number)} {os.getpid()}"])
-    print(number.name, ended.wait(), child.wait())
+    print(number.name, told.get() == number, child.wait())
     signal.signal(number, before)

@@ -1,5 +1,6 @@
 """What the library's threads, locks and queues are over the scheduler: `_thread`, `threading`, `queue`."""
 import _thread
+import collections
 import os
 import posix
 import queue
@@ -7,6 +8,7 @@ import stat
 import sys
 import threading
 import time
+import types
 
 from ..host import door, linux_calls, posix_calls
 from ..libraries import imports
@@ -129,6 +131,45 @@ Lock.__name__ = Lock.__qualname__ = "lock"
 Lock.__module__ = "_thread"
 
 
+class SimpleQueue:
+    """queue.SimpleQueue: a handler of a signal or a finalizer may put something in, whatever it interrupts."""
+
+    def __init__(self):
+        self._items = collections.deque()
+
+    def put(self, item, block=True, timeout=None):
+        self._items.append(item)
+
+    def put_nowait(self, item):
+        self._items.append(item)
+
+    def get(self, block=True, timeout=None):
+        if block and timeout is not None and timeout < 0:
+            raise ValueError("'timeout' must be a non-negative number")
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            try:
+                return self._items.popleft()
+            except IndexError:
+                pass
+            if not block or not scheduler.wait(self._items.__len__, end):
+                raise queue.Empty
+
+    def get_nowait(self):
+        return self.get(block=False)
+
+    def empty(self):
+        return not self._items
+
+    def qsize(self):
+        return len(self._items)
+
+    __class_getitem__ = classmethod(types.GenericAlias)
+
+
+SimpleQueue.__module__ = "_queue"
+
+
 def sendfile(out_fd, in_fd, offset, count):
     """os.sendfile: others run while a pipe, a socket or a terminal is full."""
     if count <= 0 or not scheduler.busy() or door.call("fcntl", out_fd, _F_GETFL, 0) & _O_NONBLOCK \
@@ -219,8 +260,7 @@ def install():
     threading.RLock = threading._RLock
     threading._active_limbo_lock = threading._RLock()
     threading._shutdown = _shutdown
-    queue.SimpleQueue = queue._PySimpleQueue
-    queue.SimpleQueue.__name__ = queue.SimpleQueue.__qualname__ = "SimpleQueue"
+    queue.SimpleQueue = SimpleQueue
     posix.sendfile = os.sendfile = sendfile
     posix.splice = os.splice = splice
     time.sleep = scheduler.sleep

@@ -217,8 +217,8 @@ def _next(own):
     return None
 
 
-def _look(seconds):
-    """Asks the kernel for the descriptors that threads wait for, so long at most; False where a signal has ended that."""
+def _look(seconds, is_over=None):
+    """Asks the kernel for the descriptors that threads wait for, so long at most; False where a signal or `is_over` has ended that."""
     wanted = {}
     for strand in _strands:
         if strand.waits and strand.fds:
@@ -226,7 +226,7 @@ def _look(seconds):
                 wanted[fd] = wanted.get(fd, 0) | events
     if not wanted and seconds == 0:
         return True
-    found = poll_all(wanted, seconds)
+    found = poll_all(wanted, seconds, is_over)
     if found is None:
         return False
     if found:
@@ -243,9 +243,14 @@ def _sleep_for_all(own):
         if own is not _main:
             return _switch(_main)  # who tells
         raise RuntimeError("deadlock: every thread waits for another one")
-    undisturbed = _look(max(0.0, min(ends) - time.monotonic()) if ends else None)
+    undisturbed = _look(max(0.0, min(ends) - time.monotonic()) if ends else None, _somebody_is_ready)
     if not undisturbed and own is not _main:
         _switch(_main)
+
+
+def _somebody_is_ready():
+    """A handler may have done what a thread waits for since that has looked."""
+    return any(strand.found or strand.ready is not None and strand.ready() for strand in _strands)
 
 
 def _handled():
