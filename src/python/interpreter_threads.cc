@@ -116,10 +116,14 @@ class InterpreterThreads final : public kernel::Companion {
     Condition wake;
   };
 
+  // C code cannot run handlers before it has what it waits for.
+  enum class Waits : std::uint8_t { in_c, in_python };
+
   Stack* free_stack(wasm::Instance& instance);
   Stack* make_stack(wasm::Instance& instance);
   void serve(Stack& stack) noexcept;
-  bool hand_over(Stack& from, Stack& to);
+  bool is_told(const Stack& stack) EXCLUDES(kernel::kernel_lock);
+  bool hand_over(Stack& from, Stack& to, Waits waits);
   bool come_back(Stack& stack) EXCLUDES(kernel::kernel_lock);
   bool swap(Stack& stack, std::uint32_t thread_state);
   bool make_own(Stack& stack);
@@ -303,10 +307,28 @@ bool InterpreterThreads::come_back(Stack& stack) {
   return !task_.unwinding();
 }
 
+// Whether the main thread has been told of a signal and has not run its handler yet: another one
+// would run it in its place.
+bool InterpreterThreads::is_told(const Stack& stack) {
+  if (stack.own) return false;
+  std::optional<InterpreterSignals> words;
+  {
+    const kernel::KernelLock lock(task_.kernel().mutex());
+    words = task_.interpreter_signals();
+  }
+  if (!words) return false;
+  wasm::GuestMemory memory = stack.instance->memory();
+  const auto any = memory.read<std::uint32_t>(words->any);
+  const auto bits = memory.read<std::uint32_t>(words->breaker);
+  if (!any || !bits || *any == 0) return false;
+  (void)memory.write<std::uint32_t>(words->breaker, *bits | words->breaker_bits);
+  return true;
+}
+
 // False: the process must end, and the caller's guest with it.
-bool InterpreterThreads::hand_over(Stack& from, Stack& to) {
+bool InterpreterThreads::hand_over(Stack& from, Stack& to, Waits waits) {
   if (!swap(from, 0)) return false;
-  if (&from != &to) {
+  if (&from != &to && (waits == Waits::in_c || !is_told(from))) {
     task_.leave_thread();
     ReleasableMutexLock lock(mutex_);
     current_ = &to;
@@ -333,7 +355,7 @@ void InterpreterThreads::run(wasm::HostCall& host, std::uint32_t number) {
     const bool there = number < stacks_.size() && stacks_[number]->state == Stack::State::live;
     to = stacks_[there ? number : 0].get();
   }
-  if (!hand_over(*from, *to)) host.unwind();
+  if (!hand_over(*from, *to, Waits::in_python)) host.unwind();
 }
 
 void InterpreterThreads::yield(wasm::HostCall& host, std::uint32_t clock, std::uint32_t moment) {
@@ -348,7 +370,7 @@ void InterpreterThreads::yield(wasm::HostCall& host, std::uint32_t clock, std::u
     }
   }
   if (to != from) {
-    if (!hand_over(*from, *to)) host.unwind();
+    if (!hand_over(*from, *to, Waits::in_c)) host.unwind();
     return;
   }
   // Nobody else is there to end what is waited for; a signal may be.
