@@ -108,19 +108,25 @@ class InterpreterThreads final : public kernel::Companion {
     wasm::Instance* instance = nullptr;
     std::uint32_t top = 0;  // of its stack, in the guest's memory
     std::uint32_t argument = 0;
-    std::uint32_t thread_state = 0;  // CPython's, once it is known
+    std::uint32_t thread_state = 0;  // CPython's, once it is known; 0 while C code has let go of it
+    std::uint32_t own_state = 0;     // the same, also meanwhile
     State state = State::idle;
     bool ends = false;  // its thread_state goes: nothing is told to it any more
     bool go = false;
     Condition wake;
   };
 
+  // C code cannot run handlers before it has what it waits for.
+  enum class Waits : std::uint8_t { in_c, in_python };
+
   Stack* free_stack(wasm::Instance& instance);
   Stack* make_stack(wasm::Instance& instance);
   void serve(Stack& stack) noexcept;
-  bool hand_over(Stack& from, Stack& to);
+  bool is_told(const Stack& stack) EXCLUDES(kernel::kernel_lock);
+  bool hand_over(Stack& from, Stack& to, Waits waits);
   bool come_back(Stack& stack) EXCLUDES(kernel::kernel_lock);
   bool swap(Stack& stack, std::uint32_t thread_state);
+  bool make_own(Stack& stack);
   void hand_to_main() REQUIRES(mutex_);
   std::optional<InterpreterSignals> words_of(const Stack& stack) const REQUIRES(mutex_);
   void disarm() REQUIRES(mutex_);
@@ -219,7 +225,7 @@ std::uint32_t InterpreterThreads::begin(wasm::HostCall& host, std::uint32_t argu
   if (stack == nullptr) return 0;
   const MutexLock lock(mutex_);
   stack->argument = argument;
-  stack->thread_state = 0;
+  stack->thread_state = stack->own_state = 0;
   stack->ends = false;
   stack->state = Stack::State::live;
   return stack->number;
@@ -268,8 +274,20 @@ bool InterpreterThreads::swap(Stack& stack, std::uint32_t thread_state) {
   if (thread_state == 0) {
     const MutexLock lock(mutex_);
     stack.thread_state = outcome.result.as_u32();
+    if (stack.thread_state != 0) stack.own_state = stack.thread_state;
   }
   return true;
+}
+
+// PyGILState_Ensure takes what was current last for its own thread's; C code that has let go of its
+// own calls it.
+bool InterpreterThreads::make_own(Stack& stack) {
+  {
+    const MutexLock lock(mutex_);
+    if (stack.own_state == 0 || stack.ends) return true;
+  }
+  return stack.instance->call(swap_export, {Value::i32(stack.own_state)}).returned() &&
+         stack.instance->call(swap_export, {Value::i32(0)}).returned();
 }
 
 // `stack` goes on, on this thread of the host. False: the process must end.
@@ -289,10 +307,28 @@ bool InterpreterThreads::come_back(Stack& stack) {
   return !task_.unwinding();
 }
 
+// Whether the main thread has been told of a signal and has not run its handler yet: another one
+// would run it in its place.
+bool InterpreterThreads::is_told(const Stack& stack) {
+  if (stack.own) return false;
+  std::optional<InterpreterSignals> words;
+  {
+    const kernel::KernelLock lock(task_.kernel().mutex());
+    words = task_.interpreter_signals();
+  }
+  if (!words) return false;
+  wasm::GuestMemory memory = stack.instance->memory();
+  const auto any = memory.read<std::uint32_t>(words->any);
+  const auto bits = memory.read<std::uint32_t>(words->breaker);
+  if (!any || !bits || *any == 0) return false;
+  (void)memory.write<std::uint32_t>(words->breaker, *bits | words->breaker_bits);
+  return true;
+}
+
 // False: the process must end, and the caller's guest with it.
-bool InterpreterThreads::hand_over(Stack& from, Stack& to) {
+bool InterpreterThreads::hand_over(Stack& from, Stack& to, Waits waits) {
   if (!swap(from, 0)) return false;
-  if (&from != &to) {
+  if (&from != &to && (waits == Waits::in_c || !is_told(from))) {
     task_.leave_thread();
     ReleasableMutexLock lock(mutex_);
     current_ = &to;
@@ -306,7 +342,8 @@ bool InterpreterThreads::hand_over(Stack& from, Stack& to) {
       return false;
     }
   }
-  return come_back(from) && (from.thread_state == 0 || swap(from, from.thread_state));
+  return come_back(from) &&
+         (from.thread_state == 0 ? make_own(from) : swap(from, from.thread_state));
 }
 
 void InterpreterThreads::run(wasm::HostCall& host, std::uint32_t number) {
@@ -318,7 +355,7 @@ void InterpreterThreads::run(wasm::HostCall& host, std::uint32_t number) {
     const bool there = number < stacks_.size() && stacks_[number]->state == Stack::State::live;
     to = stacks_[there ? number : 0].get();
   }
-  if (!hand_over(*from, *to)) host.unwind();
+  if (!hand_over(*from, *to, Waits::in_python)) host.unwind();
 }
 
 void InterpreterThreads::yield(wasm::HostCall& host, std::uint32_t clock, std::uint32_t moment) {
@@ -333,7 +370,7 @@ void InterpreterThreads::yield(wasm::HostCall& host, std::uint32_t clock, std::u
     }
   }
   if (to != from) {
-    if (!hand_over(*from, *to)) host.unwind();
+    if (!hand_over(*from, *to, Waits::in_c)) host.unwind();
     return;
   }
   // Nobody else is there to end what is waited for; a signal may be.

@@ -11,7 +11,7 @@
 //                  then, and its number, or 0 where there is none, is in the argument's place
 //   run_thread     "swt0" and a number: that thread goes on, and the caller waits until it is handed
 //                  to again. One that is not there is the main one, 0. A thread that ends hands to
-//                  the main one
+//                  the main one. The main one goes on at once where a signal's handler has to run
 //   yield_thread   "yld0", a clock of WASI's, the address of a moment by it or 0: the next one in
 //                  turn; for the waits of C code. Where there is no other the process waits for a
 //                  signal or that moment

@@ -2,6 +2,8 @@
 import os
 import sqlite3
 import subprocess
+import threading
+import time
 from pathlib import Path
 
 db = sqlite3.connect("shop.db")
@@ -43,7 +45,7 @@ for name, command in ends.items():
         db.execute("insert into t values(2)")
     db.close()
     db = sqlite3.connect(f"file:{os.getcwd()}/{name}.db?mode=ro", uri=True, autocommit=False)
-    print(db.execute("select * from t").fetchall(), db.execute("pragma journal_mode").fetchone())
+    print(db.execute("select * from t").fetchall())
     try:
         db.execute("insert into t values(3)")
     except sqlite3.OperationalError as error:
@@ -52,4 +54,114 @@ for name, command in ends.items():
     db = sqlite3.connect(Path(f"{name}.db"))
     print(db.execute("select sum(a) from t").fetchone())
     db.close()
+
+# Several connections to one, by threads too, one that attaches another, and one that is another thread's.
+for name in "ab":
+    subprocess.run(["sqlite3", f"{name}.db", "pragma journal_mode=wal; create table t(a); insert into t values(1)"], stdout=subprocess.DEVNULL, check=True)
+first, second = sqlite3.connect("a.db"), sqlite3.connect("a.db", timeout=60)
+print(first.execute("select * from t").fetchall(), second.execute("select * from t").fetchall())
+with second:
+    second.execute("insert into t values(2)")
+first.execute("attach 'b.db' as b")
+print(first.execute("select x.a, y.a from main.t x, b.t y order by 1").fetchall())
+
+
+def add(number):
+    db = sqlite3.connect("a.db", timeout=60)
+    with db:
+        db.execute("insert into t values(?)", (number,))
+    db.close()
+
+
+threads = [threading.Thread(target=add, args=(number,)) for number in range(3, 9)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(first.execute("select count(*), sum(a) from t").fetchone())
+
+
+def use(db):
+    try:
+        print(db.execute("select max(a) from t").fetchone())
+    except sqlite3.ProgrammingError as error:
+        print(str(error).partition(". ")[0])
+
+
+for options in ({}, {"check_same_thread": False}):
+    db = sqlite3.connect("a.db", **options)
+    thread = threading.Thread(target=use, args=(db,))
+    thread.start()
+    thread.join()
+    use(db)
+    db.close()
+first.close()
+second.close()
+
+# A function that SQLite calls runs as the thread that has asked for it, also after a wait for another one.
+first = sqlite3.connect("a.db", check_same_thread=False)
+strangers = []
+
+
+def say(name):
+    def own(value):
+        for _ in range(60000):
+            pass
+        if threading.current_thread().name != name:
+            strangers.append(name)
+        return value
+
+    db = sqlite3.connect("a.db", timeout=60)
+    db.create_function("own", 1, own)
+    for number in range(4):
+        with db:
+            db.execute("insert into t values(own(?))", (number,))
+    db.close()
+
+
+first.execute("begin immediate")
+threads = [threading.Thread(target=say, args=(f"thread {i}",), name=f"thread {i}") for i in range(4)]
+for thread in threads:
+    thread.start()
+time.sleep(0.05)
+first.commit()
+for thread in threads:
+    thread.join()
+print(first.execute("select count(*) from t").fetchone(), strangers)
+first.close()
+
+# Who may read and write beside whom, in this process and in another one.
+def attempt(function, *arguments):
+    try:
+        return function(*arguments)
+    except sqlite3.OperationalError as error:
+        return str(error)
+
+
+def command(statement):
+    done = subprocess.run(["sqlite3", "c.db", statement], capture_output=True, text=True)
+    return done.stdout.strip() or "locked" * ("locked" in done.stderr)
+
+
+first, second = (sqlite3.connect("c.db", timeout=0) for _ in range(2))
+first.execute("create table t(a)")
+first.executemany("insert into t values(?)", [(number,) for number in range(3)])
+print(second.execute("select * from t").fetchall(), command("select count(*) from t"))
+first.commit()
+rows = first.execute("select a from t")
+print(next(rows), second.execute("select count(*) from t").fetchone(), command("select count(*) from t"))
+print(second.execute("insert into t values(3)").rowcount, attempt(second.commit), command("insert into t values(4)"))
+print(rows.fetchall(), attempt(second.commit), command("insert into t values(4)"), first.execute("select count(*) from t").fetchone())
+first.execute("begin immediate")
+print(second.execute("select count(*) from t").fetchone(), attempt(second.execute, "insert into t values(5)"), command("insert into t values(5)"))
+first.rollback()
+Path("reader.py").write_text("""
+import sqlite3
+try:
+    print(sqlite3.connect("c.db", timeout=0).execute("select * from t").fetchall())
+except sqlite3.OperationalError as error:
+    print(error)
+""")
+print(subprocess.run(["sqlite3", "c.db"], input=b"begin exclusive;\n.shell python3 reader.py\n", capture_output=True).stdout)
+print(first.execute("select count(*) from t").fetchone())
 print(subprocess.run(["sqlite3", "left.db", "select sum(a) from t"], capture_output=True, text=True).stdout, end="")

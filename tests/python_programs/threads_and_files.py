@@ -1,12 +1,15 @@
 """Threads that read and write files of pipes: one that waits keeps no other from what it waits for."""
+import fcntl
 import io
 import os
 import queue
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 BIG = bytes(range(256)) * 4096
 
@@ -126,5 +129,105 @@ r, w = os.pipe()
 os.close(r)
 with io.open(w, "wb", 0) as file:
     print(attempt(file.write, b"nobody"))
+idle.set()
+waiter.join()
+
+# A thread that ends while another one writes changes nothing for that one.
+for bufsize in (0, -1):
+    helper = beside(time.sleep, 0.05)
+    with subprocess.Popen(["sh", "-c", "sleep 0.2; wc -c"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=bufsize) as counter:
+        print(counter.stdin.write(BIG), counter.stdin.close(), int(counter.stdout.read()))
+    helper.join()
+
+# Named pipes: both ends in one process, or one in another.
+os.mkfifo("pipe")
+
+
+def say(text):
+    with open("pipe", "w") as file:
+        file.write(text)
+
+
+for reading in (lambda: open("pipe").read(), lambda: io.open("pipe", "rb", 0).read(), lambda: Path("pipe").read_text(encoding="ascii"),
+                lambda: os.fdopen(os.open("pipe", os.O_RDONLY)).read(), lambda: open("pipe", opener=lambda *opening: os.open(*opening)).read()):
+    for sayer in (lambda: say("by a thread"), lambda: subprocess.run("printf by; printf ' a child'", shell=True, stdout=open("pipe", "w"))):
+        thread = beside(lambda: (time.sleep(0.005), sayer()))
+        print(reading())
+        thread.join()
+heard = []
+reader = beside(lambda: (time.sleep(0.01), heard.append(Path("pipe").read_bytes())))
+say("waits for a reader")
+reader.join()
+reader = beside(lambda: heard.append(subprocess.run(["cat", "pipe"], capture_output=True).stdout))
+os.close(os.open("pipe", os.O_WRONLY))
+reader.join()
+print(heard, attempt(os.open, "pipe", os.O_WRONLY | os.O_NONBLOCK), attempt(open, "none"))
+
+
+class Late(Exception):
+    pass
+
+
+def be_late(number, frame):
+    raise Late("nobody came")
+
+
+idle.clear()
+waiter = beside(idle.wait)
+signal.signal(signal.SIGALRM, be_late)
+for mode in "rw":
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    print(attempt(open, "pipe", mode))
+
+# A write that a signal ends in its midst has written what it has, once.
+r, w = os.pipe()
+room = fcntl.fcntl(w, fcntl.F_GETPIPE_SZ)
+os.write(w, bytes(room - 4096))
+file = open(w, "wb", 8192)
+file.write(b"a" * 4096 + b"b" * 4000)
+signal.setitimer(signal.ITIMER_REAL, 0.05)
+print(attempt(file.flush))
+got = []
+drain = beside(lambda: got.append(open(r, "rb").read()))
+file.close()
+drain.join()
+print(len(got[0]) - room, got[0].count(b"a"), got[0].count(b"b"))
+
+# A line of a terminal, which another thread answers with.
+leader, terminal = os.openpty()
+ASKER = """
+import threading, time
+ticks, asked = [], True
+def tick():
+    while asked:
+        ticks.append(1)
+        time.sleep(0.001)
+ticker = threading.Thread(target=tick)
+ticker.start()
+line = input("name? ")
+asked = len(ticks) < 3
+print("said", line, asked)
+"""
+with subprocess.Popen([sys.executable, "-c", ASKER], stdin=terminal, stdout=terminal, stderr=terminal) as asker:
+    seen = b""
+    while b"name? " not in seen:
+        seen += os.read(leader, 100)
+    time.sleep(0.1)
+    os.write(leader, b"me\n")
+    while b"said" not in seen or not seen.endswith(b"\n"):
+        seen += os.read(leader, 100)
+print(seen, asker.returncode)
+
+# Counters of events.
+counter = os.eventfd(0)
+adder = beside(lambda: (time.sleep(0.005), os.eventfd_write(counter, 7)))
+print(os.eventfd_read(counter))
+adder.join()
+
+# What goes from one pipe into another.
+(a, b), (c, d) = os.pipe(), os.pipe()
+writer = beside(lambda: (time.sleep(0.005), os.write(b, b"spliced")))
+print(os.splice(a, d, 100), os.read(c, 100))
+writer.join()
 idle.set()
 waiter.join()

@@ -101,3 +101,25 @@ print(ticker.is_alive())
 polling = False
 ticker.join()
 print(ticker.is_alive())
+
+# Who gives a lock back and takes it again at once does not keep it.
+for name, make in {"Lock": threading.Lock, "RLock": threading.RLock, "Condition": threading.Condition}.items():
+    for hold in (lambda: time.sleep(0.002), lambda: sum(range(20000))):
+        lock, running, held = make(), True, 0
+
+        def keep():
+            global held
+            while running and held < 20000:
+                with lock:
+                    hold()
+                    held += 1
+
+        keeper = threading.Thread(target=keep)
+        keeper.start()
+        time.sleep(0.01)
+        for _ in range(3):
+            with lock:
+                pass
+        running = False
+        keeper.join()
+        print(name, held < 20000)

@@ -20,7 +20,8 @@ HERE = Path(__file__).resolve().parent / "extensions"
 RECIPE = HERE / "extensions.toml"
 # Modules by their names; PyInit_... begins each.
 MODULES = ("_curses", "_curses_panel", "_decimal", "_scrypt", "_waits", "_zstd")
-FUNCTIONS = ("cloche_before_lock", "cloche_before_read", "cloche_thread", "cloche_write")  # which the interpreter's own code calls
+FUNCTIONS = ("cloche_before_attach", "cloche_before_line", "cloche_before_lock", "cloche_before_read", "cloche_database_lock",
+             "cloche_database_reserved", "cloche_database_unlock", "cloche_open", "cloche_reader", "cloche_thread", "cloche_write")  # which the interpreter's own code calls
 FLAGS = ["--target=wasm32-unknown-unknown", "-O3", "-DNDEBUG", "-fwrapv", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections",
          "-msimd128", "-mbulk-memory", "-mnontrapping-fptoint", "-msign-ext", "-w"]
 PYTHON = ["-IInclude", "-IInclude/internal", f"-I{HERE}", "-DPy_BUILD_CORE_MODULE"]
@@ -57,6 +58,7 @@ def _units(tree):
     for name in MPDECIMAL:
         yield f"Modules/_decimal/libmpdec/{name}.c", DECIMAL
     yield HERE / "waits.c", PYTHON
+    yield HERE / "databases.c", PYTHON
     yield HERE / "scrypt.c", PYTHON + SODIUM_OPTIONS
     for name in SODIUM_FILES:
         yield f"{SODIUM}/{name}.c", SODIUM_OPTIONS

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/wasi/file_stat.h"
 
+#include "kernel/files/node_file.h"
 #include "kernel/sockets/socket.h"
 
 namespace cloche::kernel::wasi {
@@ -52,6 +53,8 @@ FileType file_type(vfs::FileType type) {
 }
 
 FileType file_type(const File& file, const vfs::Stat& stat) {
+  if (stat.type == vfs::FileType::regular && dynamic_cast<const NodeFile*>(&file) == nullptr)
+    return filetype_unknown;
   const auto* socket = dynamic_cast<const Socket*>(&file);
   return socket != nullptr && socket->type() == SocketType::datagram ? filetype_socket_dgram
                                                                      : file_type(stat.type);

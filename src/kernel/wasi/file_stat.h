@@ -13,7 +13,8 @@ namespace cloche::kernel::wasi {
 // A fifo or pipe is a stream socket: preview1 has no type for it, and wasi-libc gives S_IFIFO and
 // S_IFSOCK the same value.
 FileType file_type(vfs::FileType type);
-// Of an open file: tells datagram sockets apart too.
+// Of an open file: tells datagram sockets apart too, and what has no name and may have to wait
+// (eventfd, timerfd and their like), which is unknown.
 FileType file_type(const File& file, const vfs::Stat& stat);
 FileStat file_stat(const vfs::Stat& stat);
 

@@ -33,7 +33,7 @@ NUMBERS = {
     "faccessat2": 439, "vfork_begin": 0x1004,
     "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "getxattr": 8, "lgetxattr": 9, "fgetxattr": 10, "listxattr": 11, "llistxattr": 12,
     "flistxattr": 13, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16, "eventfd2": 19, "epoll_create1": 20, "epoll_ctl": 21,
-    "epoll_pwait": 22, "fallocate": 47, "sendfile": 71, "splice": 76, "timerfd_create": 85, "sched_setscheduler": 119,
+    "epoll_pwait": 22, "fallocate": 47, "sendfile": 71, "splice": 76, "tee": 77, "timerfd_create": 85, "sched_setscheduler": 119,
     "sched_getscheduler": 120, "sched_getparam": 121, "sched_setaffinity": 122, "sched_get_priority_max": 125,
     "sched_get_priority_min": 126, "rt_sigpending": 136, "setregid": 143, "setreuid": 145, "setresuid": 147, "setresgid": 149,
     "memfd_create": 279, "copy_file_range": 285, "timerfd_gettime": 410, "timerfd_settime": 411, "rt_sigtimedwait": 421,

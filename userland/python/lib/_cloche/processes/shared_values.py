@@ -227,6 +227,7 @@ def _adopt_context(module):
         self.get_context(), RawArray(typecode_or_type, size_or_initializer), lock)
     for name in [name for name in module._concrete_contexts if name != "spawn"]:
         del module._concrete_contexts[name]
+    module._default_context._default_context = module._concrete_contexts["spawn"]
 
 
 class _Numbers:

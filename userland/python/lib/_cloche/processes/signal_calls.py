@@ -11,6 +11,7 @@ from ..host import state
 from ..host.door import HEADER_SIZE, Frame, call, call_data, error as os_error, raw
 from ..threads import scheduler
 from . import trip
+from .posix_processes import own_set_handler
 
 ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF = 0, 1, 2
 SIG_BLOCK, SIG_UNBLOCK, SIG_SETMASK = 0, 1, 2
@@ -58,7 +59,28 @@ def alarm(seconds, /):
 
 def pause():
     """Sleeps until a signal's handler has run."""
-    raw("ppoll", 0, 0, 0, 0, 0)
+    if not scheduler.busy():
+        raw("ppoll", 0, 0, 0, 0, 0)
+        return
+    has_run = False
+
+    def noting(handler):
+        def note(number, frame):
+            nonlocal has_run
+            has_run = True
+            return handler(number, frame)
+        return note
+
+    handlers = {number: _signal.getsignal(number) for number in range(1, _signal.NSIG) if number not in scheduler.OWN_SIGNALS}
+    notes = {number: noting(handler) for number, handler in handlers.items() if callable(handler)}
+    try:
+        for number, note in notes.items():
+            own_set_handler(number, note)
+        scheduler.wait(lambda: has_run)
+    finally:
+        for number, note in notes.items():
+            if _signal.getsignal(number) is note:
+                own_set_handler(number, handlers[number])
 
 
 def _bits(signals):
@@ -111,6 +133,8 @@ class struct_siginfo(tuple):
 
 def _take(sigset, seconds):
     """The next of these signals as (number, information); None where the time was over first."""
+    if scheduler.busy() and seconds != 0:
+        return _look_for(sigset, None if seconds is None else time.monotonic() + seconds)
     end = None if seconds is None else time.monotonic() + seconds
     while True:
         frame = Frame()
@@ -126,6 +150,19 @@ def _take(sigset, seconds):
             return None
         if result != -4:
             raise os_error(-result)
+
+
+def _look_for(sigset, end):
+    """The same, while other threads run."""
+    found = None
+
+    def look():
+        nonlocal found
+        found = _take(sigset, 0)
+        return found is not None or end is not None and time.monotonic() >= end
+
+    scheduler.look_until(look)
+    return found
 
 
 def sigwait(sigset, /):

@@ -39,9 +39,9 @@ def _wait(wanted, seconds, selector=None):
     return scheduler.wait_ready(lambda some: _poll(entries, some, seen), seconds, wanted, lambda: _wakes != seen) or {}
 
 
-def _wait_for_all(wanted, seconds):
-    """For the scheduler, whose threads wait for these: a signal ends it."""
-    return _poll(_entries(wanted), seconds, _wakes)
+def _wait_for_all(wanted, seconds, is_over=None):
+    """For the scheduler, whose threads wait for these: a signal ends it, and so does what `is_over()` says just before it sleeps."""
+    return _poll(_entries(wanted), seconds, _wakes, is_over)
 
 
 def look(wanted, seconds):
@@ -55,7 +55,7 @@ def wake():
     _wakes += 1
 
 
-def _poll(entries, seconds, seen):
+def _poll(entries, seconds, seen, is_over=None):
     """The same, and only that. With `seen`, how many wakes were seen, it is None where a signal or a wake has ended it."""
     once = seen is not None
     end = None if seconds is None else time.monotonic() + seconds
@@ -67,7 +67,7 @@ def _poll(entries, seconds, seen):
             left = max(0.0, end - time.monotonic())
             limit = frame.data(struct.pack("<qq", int(left), int(left % 1 * 1e9)))
         if once and seconds != 0:
-            result, buffer = _asleep(frame, table, len(entries) // _ENTRY.size, limit, seen)
+            result, buffer = _asleep(frame, table, len(entries) // _ENTRY.size, limit, seen, is_over)
         else:
             result, buffer = raw("ppoll", table, len(entries) // _ENTRY.size, limit, 0, 8, frame=frame)
         if result >= 0:
@@ -84,12 +84,12 @@ def _poll(entries, seconds, seen):
             return None
 
 
-def _asleep(frame, table, count, limit, seen):
+def _asleep(frame, table, count, limit, seen, is_over):
     """ppoll for a loop. Signals are held back until it sleeps: one that comes after the loop has seen that it has nothing to do would
     otherwise give it something, and nobody would wake it."""
     before = _mask(_ALL_SIGNALS)
     try:
-        if _wakes != seen:
+        if _wakes != seen or is_over is not None and is_over():
             return -_EINTR, b""
         return raw("ppoll", table, count, limit, frame.data(before), 8, frame=frame)
     finally:

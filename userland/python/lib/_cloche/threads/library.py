@@ -1,5 +1,6 @@
 """What the library's threads, locks and queues are over the scheduler: `_thread`, `threading`, `queue`."""
 import _thread
+import collections
 import os
 import posix
 import queue
@@ -7,6 +8,7 @@ import stat
 import sys
 import threading
 import time
+import types
 
 from ..host import door, linux_calls, posix_calls
 from ..libraries import imports
@@ -15,6 +17,7 @@ from .scheduler import Handle, get_ident, wait_until
 
 _allocate_lock = _thread.allocate_lock
 _O_NONBLOCK, _F_GETFL = 0o4000, 3
+_PATIENCE = 0.005  # seconds after which a lock goes to who waits for it
 _PIPE_BUF = 4096  # a pipe that can be written takes so much at once
 
 
@@ -55,12 +58,14 @@ def _shutdown():
 
 
 class Lock:
-    """A lock whose acquire lets others run where it has to wait."""
+    """A lock whose acquire lets others run where it has to wait. Who releases it lets them have it now and then: who takes it again at
+    once would keep it for ever otherwise, as another thread looks at it only in its turn."""
 
-    __slots__ = ("_lock", "release", "locked", "__weakref__")
+    __slots__ = ("_lock", "_waiting", "_since", "release", "locked", "__weakref__")
 
     def __init__(self):
         lock = self._lock = _allocate_lock()
+        self._waiting = 0  # threads
         self.release = lock.release
         self.locked = lock.locked
 
@@ -78,10 +83,25 @@ class Lock:
         if timeout < 0 and timeout != -1:
             raise ValueError("timeout value must be a non-negative number")
         end = None if timeout == -1 else time.monotonic() + timeout
-        while scheduler.wait(self._is_free, end):
-            if self._lock.acquire(False):
-                return True
-        return False
+        if not self._waiting:
+            self._since = time.monotonic()  # somebody waits, or has had it last
+        self._waiting += 1
+        self.release = self._release_to_others
+        try:
+            while scheduler.wait(self._is_free, end):
+                if self._lock.acquire(False):
+                    return True
+            return False
+        finally:
+            self._waiting -= 1
+
+    def _release_to_others(self):
+        self._lock.release()
+        if not self._waiting:
+            self.release = self._lock.release
+        elif scheduler.may_change() and time.monotonic() - self._since > _PATIENCE:
+            self._since = time.monotonic()
+            scheduler.pause()
 
     def _is_free(self):
         return not self._lock.locked()
@@ -111,6 +131,45 @@ Lock.__name__ = Lock.__qualname__ = "lock"
 Lock.__module__ = "_thread"
 
 
+class SimpleQueue:
+    """queue.SimpleQueue: a handler of a signal or a finalizer may put something in, whatever it interrupts."""
+
+    def __init__(self):
+        self._items = collections.deque()
+
+    def put(self, item, block=True, timeout=None):
+        self._items.append(item)
+
+    def put_nowait(self, item):
+        self._items.append(item)
+
+    def get(self, block=True, timeout=None):
+        if block and timeout is not None and timeout < 0:
+            raise ValueError("'timeout' must be a non-negative number")
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            try:
+                return self._items.popleft()
+            except IndexError:
+                pass
+            if not block or not scheduler.wait(self._items.__len__, end):
+                raise queue.Empty
+
+    def get_nowait(self):
+        return self.get(block=False)
+
+    def empty(self):
+        return not self._items
+
+    def qsize(self):
+        return len(self._items)
+
+    __class_getitem__ = classmethod(types.GenericAlias)
+
+
+SimpleQueue.__module__ = "_queue"
+
+
 def sendfile(out_fd, in_fd, offset, count):
     """os.sendfile: others run while a pipe, a socket or a terminal is full."""
     if count <= 0 or not scheduler.busy() or door.call("fcntl", out_fd, _F_GETFL, 0) & _O_NONBLOCK \
@@ -129,6 +188,15 @@ def sendfile(out_fd, in_fd, offset, count):
         done += sent
         if done >= count or not sent:
             return done
+
+
+def splice(src, dst, count, offset_src=None, offset_dst=None, flags=0):
+    """os.splice: others run while there is nothing to take, or no room for it."""
+    if scheduler.busy() and not flags & os.SPLICE_F_NONBLOCK:
+        for fd, before in ((src, scheduler.before_read), (dst, scheduler.before_write)):
+            if os.get_blocking(fd):
+                before(fd)
+    return linux_calls.splice(src, dst, count, offset_src, offset_dst, flags)
 
 
 class _Notifier:
@@ -192,9 +260,9 @@ def install():
     threading.RLock = threading._RLock
     threading._active_limbo_lock = threading._RLock()
     threading._shutdown = _shutdown
-    queue.SimpleQueue = queue._PySimpleQueue
-    queue.SimpleQueue.__name__ = queue.SimpleQueue.__qualname__ = "SimpleQueue"
+    queue.SimpleQueue = SimpleQueue
     posix.sendfile = os.sendfile = sendfile
+    posix.splice = os.splice = splice
     time.sleep = scheduler.sleep
     sockets = sys.modules["_socket"]
     sockets._busy, sockets._wait_ready, sockets._alone = scheduler.busy, scheduler.wait_ready, scheduler.alone

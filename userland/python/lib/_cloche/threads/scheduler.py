@@ -17,7 +17,10 @@ Signals are the main thread's: one that comes while another runs lets the main o
 """
 import _signal
 import _thread
+import errno
 import itertools
+import os
+import stat
 import struct
 import time
 from collections import deque
@@ -26,12 +29,13 @@ import _host
 import _waits
 
 from .. import FOLDER
-from ..host import posix_calls, state
+from ..host import door, posix_calls, state
 
-TICK = 33  # a signal that Linux keeps for its own threads
+TICK, LATER = OWN_SIGNALS = 33, 32  # signals that Linux keeps for its own threads
 _INTERVAL = 5  # milliseconds between two ticks
 _LOOK = 0.001  # seconds between looks at descriptors while others can run
-_POLLIN, _POLLOUT = 1, 4
+_HEAR = 0.01  # seconds that the main thread, of which signals are, goes without a turn while others can run
+_POLLIN, _POLLOUT, _SPLICE_F_NONBLOCK = 1, 4, 2
 _NAP, _LONGEST_NAP = 0.0005, 0.02  # seconds between looks at what nothing tells of
 MOST = 128  # threads beside the main one that have a stack at the same time
 
@@ -65,7 +69,9 @@ _own = _Own()
 _own.strand = _main
 _strands = [_main]  # those that have a stack, in turn
 _queued = deque()
-_looked = 0.0
+_looked = _heard = 0.0
+_late = None  # an exception
+_before_main = None  # whose turn it was when the main thread had one only to hear of signals
 poll_all = None  # sockets/polling.py: {descriptor: events} of those that are ready, None where a signal came
 
 
@@ -118,9 +124,20 @@ def start(body, handle=None, daemon=True):
     return strand.ident
 
 
+def _share():
+    """There is another thread than the main one."""
+    _waits.set(before_read, before_write, before_lock, opener_of, before_line, raise_later)
+    posix_calls.open_beside = open_beside
+
+
+def _share_no_more():
+    _waits.set(None, None, None, None, None, None)
+    posix_calls.open_beside = None
+
+
 def _launch(strand):
     if len(_strands) == 1:
-        _waits.set(before_read, before_write, before_lock)
+        _share()
     strand.number = _start_stack(_enter, (strand,))
     _strands.append(strand)
 
@@ -140,7 +157,7 @@ def _enter(strand):
         strand.ended, strand.body = True, None
         _strands.remove(strand)
         if len(_strands) == 1:
-            _waits.set(None, None, None)
+            _share_no_more()
         if strand.handle is not None:
             strand.handle._set_done()
         _host.call(bytearray(b"end0"))
@@ -174,7 +191,7 @@ def _tick(number, frame):
 
 def _next(own):
     """Another thread that can go on."""
-    global _looked
+    global _looked, _heard, _before_main
     while _queued and len(_strands) <= MOST:
         _launch(_queued.popleft())
     count = len(_strands)
@@ -182,18 +199,26 @@ def _next(own):
         return None if own is _main else _main
     at = _strands.index(own) if not own.ended else 0
     now = time.monotonic()
+    if own is _main:
+        _heard = now
+        if _before_main in _strands:
+            at = _strands.index(_before_main)
+        _before_main = None
+    elif now - _heard > _HEAR:
+        _heard, _before_main = now, own
+        return _main
     if now - _looked > _LOOK:
         _looked = now
         _look(0)
-    for strand in itertools.chain(itertools.islice(_strands, at + 1, None), itertools.islice(_strands, at)):
+    for strand in itertools.chain(itertools.islice(_strands, at + 1, None), itertools.islice(_strands, at + 1)):
         if strand is not own and (not strand.waits or strand.found or (strand.end is not None and now >= strand.end)
                                   or (strand.ready is not None and strand.ready())):
             return strand
     return None
 
 
-def _look(seconds):
-    """Asks the kernel for the descriptors that threads wait for, so long at most; False where a signal has ended that."""
+def _look(seconds, is_over=None):
+    """Asks the kernel for the descriptors that threads wait for, so long at most; False where a signal or `is_over` has ended that."""
     wanted = {}
     for strand in _strands:
         if strand.waits and strand.fds:
@@ -201,7 +226,7 @@ def _look(seconds):
                 wanted[fd] = wanted.get(fd, 0) | events
     if not wanted and seconds == 0:
         return True
-    found = poll_all(wanted, seconds)
+    found = poll_all(wanted, seconds, is_over)
     if found is None:
         return False
     if found:
@@ -218,14 +243,20 @@ def _sleep_for_all(own):
         if own is not _main:
             return _switch(_main)  # who tells
         raise RuntimeError("deadlock: every thread waits for another one")
-    undisturbed = _look(max(0.0, min(ends) - time.monotonic()) if ends else None)
+    undisturbed = _look(max(0.0, min(ends) - time.monotonic()) if ends else None, _somebody_is_ready)
     if not undisturbed and own is not _main:
         _switch(_main)
 
 
+def _somebody_is_ready():
+    """A handler may have done what a thread waits for since that has looked."""
+    return any(strand.found or strand.ready is not None and strand.ready() for strand in _strands)
+
+
 def _handled():
     """Whether a signal's handler may end a wait."""
-    return any(callable(_signal.getsignal(number)) for number in (_signal.SIGALRM, _signal.SIGTERM, _signal.SIGUSR1, _signal.SIGUSR2))
+    handlers = map(_signal.getsignal, range(1, _signal.NSIG))
+    return any(callable(handler) and handler not in (_signal.default_int_handler, _tick, _raise_late) for handler in handlers)
 
 
 def wait(ready=None, end=None, fds=None):
@@ -289,6 +320,85 @@ def before_lock():
     wait(None, time.monotonic() + _NAP)
 
 
+def before_line(prompt):
+    """C code that shows a prompt and reads a line of the terminal: others run until there is one."""
+    while prompt:
+        prompt = prompt[os.write(2, prompt):]
+    before_read(0)
+
+
+def raise_later(error):
+    """What a signal's handler has raised in the midst of a write is raised when that has told how much it has written: by a signal that
+    C code notes."""
+    global _late
+    if not is_main():
+        raise error
+    _late = error
+    return LATER
+
+
+def _raise_late(number, frame):
+    global _late
+    error, _late = _late, None
+    if error is not None:
+        raise error
+
+
+def opener_of(file):
+    """What C code opens this with; None for as usual."""
+    try:
+        return None if isinstance(file, int) or not stat.S_ISFIFO(os.stat(file).st_mode) else os.open
+    except (OSError, TypeError, ValueError):
+        return None
+
+
+def open_beside(name, flags, mode, dir_fd):
+    """Opens a named pipe: others run until somebody has its other end. None: it is something that does not wait."""
+    access = flags & os.O_ACCMODE
+    if flags & os.O_NONBLOCK or access == os.O_RDWR:
+        return None
+    try:
+        if not stat.S_ISFIFO(os.stat(name, dir_fd=dir_fd).st_mode):
+            return None
+    except (OSError, ValueError):
+        return None
+    fd = -1
+
+    def is_met():
+        nonlocal fd
+        if access == os.O_RDONLY:
+            return _has_writer(fd)
+        try:
+            fd = os.open(name, flags | os.O_NONBLOCK, mode, dir_fd=dir_fd)
+        except OSError as problem:
+            if problem.errno != errno.ENXIO:
+                raise
+        return fd >= 0
+
+    try:
+        if access == os.O_RDONLY:
+            fd = os.open(name, flags | os.O_NONBLOCK, mode, dir_fd=dir_fd)
+        look_until(is_met)
+        os.set_blocking(fd, True)
+    except BaseException:
+        if fd >= 0:
+            os.close(fd)
+        raise
+    return fd
+
+
+def _has_writer(fd):
+    """Whether somebody writes to this pipe, or has. What reads nothing where nobody does has to wait where somebody may."""
+    if poll_all({fd: _POLLIN}, 0):
+        return True
+    ends = os.pipe()
+    try:
+        return door.raw("tee", fd, ends[1], 1, _SPLICE_F_NONBLOCK)[0] != 0
+    finally:
+        os.close(ends[0])
+        os.close(ends[1])
+
+
 def _until(fd, events):
     while wait_ready(lambda seconds: poll_all({fd: events}, seconds), None, {fd: events}) is None:
         pass  # a signal, whose handler has returned
@@ -312,6 +422,11 @@ def pause():
             _switch(other)
     finally:
         own.inside = before
+
+
+def may_change():
+    """Whether the running thread is none that must not change now."""
+    return not _own.strand.inside
 
 
 class alone:
@@ -342,7 +457,7 @@ def forget_others():
             strand.handle._set_done()
     _strands[:] = [_main]
     _queued.clear()
-    _waits.set(None, None, None)
+    _share_no_more()
 
 
 def begin_turn():
@@ -353,3 +468,4 @@ def begin_turn():
 
 def install():
     _signal.signal(TICK, _tick)
+    _signal.signal(LATER, _raise_late)
