@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "doors/http/embedded.h"
 
+CLOCHE_EMBED(cloche_python_charts, CLOCHE_KERNELS_DIR "/python_charts.py")
 CLOCHE_EMBED(cloche_python_kernel, CLOCHE_KERNELS_DIR "/python.py")
 CLOCHE_EMBED(cloche_javascript_kernel, CLOCHE_KERNELS_DIR "/javascript.js")
 CLOCHE_EMBED(cloche_bash_kernel, CLOCHE_KERNELS_DIR "/bash.sh")
@@ -66,7 +67,9 @@ std::string_view name_of(CodeLanguage language) {
 
 std::vector<std::string> kernel_command(CodeLanguage language) {
   switch (language) {
-    case CodeLanguage::python: return {"python3", "-c", std::string(cloche_python_kernel())};
+    case CodeLanguage::python:
+      return {"python3", "-c",
+              std::string(cloche_python_charts()) + std::string(cloche_python_kernel())};
     case CodeLanguage::javascript: return {"node", "-e", std::string(cloche_javascript_kernel())};
     case CodeLanguage::bash: break;
   }
