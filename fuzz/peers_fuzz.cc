@@ -59,7 +59,7 @@ void read_page(std::string_view input) {
 void add_metrics(std::string_view input) {
   cluster::MetricsSum sum;
   const std::string page = sum.page(input, {{1, std::string(input)}});
-  sum.worker_ended(1);
+  sum.worker_ended(1, "owner");
   const std::string alone = cluster::MetricsSum().page(page, {});
   CLOCHE_CHECK(cluster::MetricsSum().page(alone, {}) == alone);
 }
