@@ -36,7 +36,7 @@ internal.builtin = (name) => {
   const bare = name.startsWith('node:') ? name.slice(5) : name;
   if (bare in cache) return cache[bare].exports;
   if (bare in parts) return parts[bare].reduce((from, part, i) => (i ? from[part] : internal.builtin(part)), null);
-  if (!names.includes(bare) && bare !== 'locale' && bare !== 'fetch' && name !== 'node:test') {
+  if (!names.includes(bare) && bare !== 'locale' && bare !== 'fetch' && bare !== 'intl' && name !== 'node:test') {
     const error = new Error(absent.includes(bare)
       ? `The module '${bare}' is not in this node: it is QuickJS with the modules ${names.join(', ')}`
       : `No such built-in module: ${name}`);
@@ -76,6 +76,7 @@ function setGlobals() {
   for (const name of ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'])
     lazy(name, () => internal.builtin('timers')[name]);
   for (const name of ['fetch', 'Headers', 'Request', 'Response', 'FormData', 'File']) lazy(name, () => internal.builtin('fetch')[name]);
+  lazy('Intl', () => internal.builtin('intl'));
   lazy('structuredClone', () => internal.builtin('util').structuredClone);
   // What languages write otherwise, by a module that programs cannot ask for.
   const texts = { numberText: [[Number, BigInt], 'toLocaleString'], dateAndTimeText: [[Date], 'toLocaleString'], dateText: [[Date], 'toLocaleDateString'],
