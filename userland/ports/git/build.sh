@@ -1,4 +1,4 @@
-# git: one program and its shell scripts. Without network transport, Perl and Tcl.
+# git: one program, its daemon and its shell scripts. Without Perl and Tcl.
 zlib=$EXTRA/zlib
 (cd "$zlib" && for file in adler32 compress crc32 deflate inffast inflate inftrees trees uncompr zutil gzclose gzlib gzread gzwrite; do
   $CC -O2 -Wno-everything -DHAVE_UNISTD_H -D_LARGEFILE64_SOURCE=0 -c $file.c
@@ -7,15 +7,15 @@ cp "$PORT/config.mak" config.mak
 export GIT_CEILING_DIRECTORIES=/
 tools="uname_S=Linux uname_R=6.1 uname_M=wasm32 AR=$AR"
 make $tools CC="$CC" ZLIB_PATH="$zlib" \
-  git git-sh-i18n--envsubst git-bisect git-merge-octopus git-merge-one-file git-merge-resolve git-mergetool git-mergetool--lib \
+  git git-daemon git-sh-i18n--envsubst git-bisect git-merge-octopus git-merge-one-file git-merge-resolve git-mergetool git-mergetool--lib \
   git-difftool--helper git-filter-branch git-quiltimport git-request-pull git-submodule git-sh-i18n git-sh-setup
 make -C templates $tools SHELL_PATH=/bin/sh PERL_PATH=/usr/bin/perl
 
 core=$OUT/usr/lib/git-core
 mkdir -p "$core/mergetools" "$OUT/usr/share/git-core"
 install -m 755 git "$OUT/usr/bin/git"
-install -m 755 git-sh-i18n--envsubst "$core/"
-$STRIP "$OUT/usr/bin/git" "$core/git-sh-i18n--envsubst"
+install -m 755 git-daemon git-sh-i18n--envsubst "$core/"
+$STRIP "$OUT/usr/bin/git" "$core/git-daemon" "$core/git-sh-i18n--envsubst"
 for name in git-upload-pack git-receive-pack git-upload-archive; do ln -s git "$OUT/usr/bin/$name"; done
 ln -s ../../bin/git "$core/git"
 install -m 755 git-bisect git-merge-octopus git-merge-one-file git-merge-resolve git-mergetool git-difftool--helper git-filter-branch \
