@@ -469,6 +469,27 @@ class Files(WithServer):
         for broken in [packed[:-1], packed[:-5] + b"12345", b"text", b"", packed + b"more"]:
             self.assertEqual(self.put("broken", broken, **{"Content-Encoding": "gzip"})[0], 400)
 
+    def test_what_a_user_may_not_do_is_done_by_root_for_it(self):
+        box = Box(self.server)
+        octets = {"Content-Type": "application/octet-stream"}
+        self.assertEqual(box.agent("POST", "/files?path=/data/in/f", b"text", **octets)[0], 200)
+        self.assertEqual(box.run("cd /data; echo more >> in/f; cat in/f; stat -c %U . in in/f")[0],
+                         "textmore\nuser\nuser\nuser\n")
+        root = {"Authorization": "Basic cm9vdDo="}
+        self.assertEqual(box.agent("POST", "/files?path=/root/own/f", b"secret", **root, **octets)[0], 200)
+        box.run("chmod 700 /root/own", headers=root)
+        self.assertIn("Permission denied", box.run("cat /root/own/f")[1])
+        self.assertEqual(box.agent("GET", "/files?path=/root/own/f")[2], b"secret")
+        self.assertEqual(box.call("filesystem.Filesystem/Stat", {"path": "/root/own/f"})[1]["entry"]["owner"], "root")
+        self.assertEqual(len(box.call("filesystem.Filesystem/ListDir", {"path": "/root/own"})[1]["entries"]), 1)
+        self.assertEqual(box.call("filesystem.Filesystem/MakeDir", {"path": "/made/deep"})[1]["entry"]["owner"], "user")
+        self.assertEqual(box.call("filesystem.Filesystem/Move", {"source": "/root/own/f", "destination": "/moved/f"})[0], 200)
+        self.assertEqual(box.run("ls /moved; touch /moved/g && echo made")[0], "f\nmade\n")
+        self.assertEqual(box.call("filesystem.Filesystem/Remove", {"path": "/root/own"})[0], 200)
+        self.assertEqual(box.agent("GET", "/files?path=/root/own")[0], 404)
+        self.assertEqual(box.agent("POST", "/files?path=/proc/none", b"x", **octets)[0], 400)
+        box.rest("DELETE")
+
     def test_a_packed_body_takes_no_more_than_it_may(self):
         import gzip
         octets = {"Content-Type": "application/octet-stream", "Content-Encoding": "gzip"}

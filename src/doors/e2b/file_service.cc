@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/result.h"
+#include "doors/e2b/by_root.h"
 #include "doors/e2b/file_entry.h"
 #include "doors/e2b/stream_call.h"
 
@@ -14,22 +15,21 @@ namespace {
 constexpr std::int64_t depth_max = 100;
 constexpr std::size_t listed_max = 100'000;
 
-Files& files_of(const Call& call) { return call.use->files(call.actor.account); }
-
 CallResult<std::string> path_at(const Call& call, const Json& message, std::string_view name) {
   CLOCHE_CALL(const std::string path, text_at(message, name));
   return path_of(call.actor, path);
 }
 
-CallResult<OrderedJson> entry_answer(const Files& files, const std::string& path) {
-  Result<OrderedJson> entry = entry_of(files, path);
+CallResult<OrderedJson> entry_answer(const Call& call, const std::string& path) {
+  Result<OrderedJson> entry =
+      with_files(*call.use, call.actor, [&](const Files& files) { return entry_of(files, path); });
   if (!entry) return file_error(entry.error(), path);
   return OrderedJson{{"entry", *std::move(entry)}};
 }
 
 CallResult<OrderedJson> stat(const Call& call, const Json& message) {
   CLOCHE_CALL(const std::string path, path_at(call, message, "path"));
-  return entry_answer(files_of(call), path);
+  return entry_answer(call, path);
 }
 
 // Depth first, each folder before what is in it.
@@ -57,13 +57,16 @@ CallResult<OrderedJson> list_dir(const Call& call, const Json& message) {
   CLOCHE_CALL(const std::int64_t depth, number_at(message, "depth"));
   if (depth < 0 || depth > depth_max)
     return CallError{"invalid_argument", fmt::format("depth must be up to {}", depth_max)};
-  const Files& files = files_of(call);
-  const Result<FileInfo> there = files.stat(path);
-  if (!there) return file_error(there.error(), path);
-  if (there->kind != FileKind::directory)
+  OrderedJson entries;
+  const Result<void> added =
+      with_files(*call.use, call.actor, [&](const Files& files) -> Result<void> {
+        entries = OrderedJson::array();
+        CLOCHE_ASSIGN(const FileInfo there, files.stat(path));
+        if (there.kind != FileKind::directory) return Errno::notdir;
+        return add_entries(files, path, depth == 0 ? 1 : depth, entries);
+      });
+  if (!added && added.error() == Errno::notdir)
     return CallError{"invalid_argument", fmt::format("path is not a directory: {}", path)};
-  OrderedJson entries = OrderedJson::array();
-  const Result<void> added = add_entries(files, path, depth == 0 ? 1 : depth, entries);
   if (!added) return file_error(added.error(), path);
   OrderedJson answer = OrderedJson::object();
   if (!entries.empty()) answer["entries"] = std::move(entries);
@@ -72,16 +75,18 @@ CallResult<OrderedJson> list_dir(const Call& call, const Json& message) {
 
 CallResult<OrderedJson> make_dir(const Call& call, const Json& message) {
   CLOCHE_CALL(const std::string path, path_at(call, message, "path"));
-  Files& files = files_of(call);
-  if (const Result<FileInfo> there = files.stat(path)) {
+  const Result<FileInfo> there =
+      with_files(*call.use, call.actor, [&](const Files& files) { return files.stat(path); });
+  if (there) {
     if (there->kind == FileKind::directory)
       return CallError{"already_exists", fmt::format("directory already exists: {}", path)};
     return CallError{"invalid_argument",
                      fmt::format("path already exists but it is not a directory: {}", path)};
   }
-  if (const Result<void> made = files.make_directories(path); !made)
-    return file_error(made.error(), path);
-  return entry_answer(files, path);
+  const Result<void> made = with_files_at(
+      *call.use, call.actor, path, [&](Files& files) { return files.make_directories(path); });
+  if (!made) return file_error(made.error(), path);
+  return entry_answer(call, path);
 }
 
 Result<void> make_parent(Files& files, const std::string& path) {
@@ -93,19 +98,23 @@ Result<void> make_parent(Files& files, const std::string& path) {
 CallResult<OrderedJson> move(const Call& call, const Json& message) {
   CLOCHE_CALL(const std::string source, path_at(call, message, "source"));
   CLOCHE_CALL(const std::string destination, path_at(call, message, "destination"));
-  Files& files = files_of(call);
-  if (const Result<FileInfo> there = files.link_stat(source); !there)
-    return file_error(there.error(), source);
-  if (const Result<void> made = make_parent(files, destination); !made)
-    return file_error(made.error(), destination);
-  if (const Result<void> moved = files.rename(source, destination); !moved)
-    return file_error(moved.error(), destination);
-  return entry_answer(files, destination);
+  const Result<FileInfo> there = with_files(
+      *call.use, call.actor, [&](const Files& files) { return files.link_stat(source); });
+  if (!there) return file_error(there.error(), source);
+  const Result<void> made =
+      with_files_at(*call.use, call.actor, destination.substr(0, destination.rfind('/')),
+                    [&](Files& files) { return make_parent(files, destination); });
+  if (!made) return file_error(made.error(), destination);
+  const Result<void> moved = with_files(
+      *call.use, call.actor, [&](Files& files) { return files.rename(source, destination); });
+  if (!moved) return file_error(moved.error(), destination);
+  return entry_answer(call, destination);
 }
 
 CallResult<OrderedJson> remove(const Call& call, const Json& message) {
   CLOCHE_CALL(const std::string path, path_at(call, message, "path"));
-  const Result<void> removed = files_of(call).remove_all(path);
+  const Result<void> removed =
+      with_files(*call.use, call.actor, [&](Files& files) { return files.remove_all(path); });
   if (!removed && removed.error() != Errno::noent) return file_error(removed.error(), path);
   return OrderedJson(OrderedJson::object());
 }

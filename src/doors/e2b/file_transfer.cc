@@ -14,6 +14,7 @@
 #include "base/sha256.h"
 #include "cloche/open_file.h"
 #include "doors/e2b/agent.h"
+#include "doors/e2b/by_root.h"
 #include "doors/e2b/file_entry.h"
 #include "doors/e2b/gzip.h"
 #include "doors/e2b/rest_wire.h"
@@ -241,11 +242,12 @@ http::Response download(const BoxPtr& box, session::Session::Use use,
   auto path = path_of(who, query_value(request, "path").value_or(""));
   if (const auto* error = std::get_if<CallError>(&path)) return rest_error(400, error->message);
   const std::string& name = std::get<std::string>(path);
-  const Files& files = use->files(who.account);
-  const Result<FileInfo> info = files.stat(name);
+  const Result<FileInfo> info =
+      with_files(*use, who, [&](const Files& files) { return files.stat(name); });
   if (!info) return file_answer(info.error(), name);
   if (info->kind == FileKind::directory) return file_answer(Errno::isdir, name);
-  Result<std::unique_ptr<OpenFile>> file = use->files(who.account).open(name, OpenMode::read);
+  Result<std::unique_ptr<OpenFile>> file =
+      with_files(*use, who, [&](Files& files) { return files.open(name, OpenMode::read); });
   if (!file) return file_answer(file.error(), name);
   const Result<FileInfo> opened = (*file)->stat();
   if (!opened) return file_answer(opened.error(), name);
@@ -270,7 +272,8 @@ http::Response download(const BoxPtr& box, session::Session::Use use,
   }
   if (size == 0) {
     // It may have more than it says: what the kernel makes up does.
-    Result<std::string> all = files.read(name, made_up_max_bytes);
+    Result<std::string> all = with_files(
+        *use, who, [&](const Files& files) { return files.read(name, made_up_max_bytes); });
     if (!all) return file_answer(all.error(), name);
     response.body = *std::move(all);
     return response;
@@ -305,15 +308,16 @@ http::Response upload(Sandbox& sandbox, const http::Request& request) {
     parts.push_back({given, body});
   }
   const auto metadata = metadata_of(request);
-  Files& files = sandbox.files(who.account);
   OrderedJson written = OrderedJson::array();
   for (const http::FilePart& part : parts) {
     auto path = path_of(who, given.empty() ? part.filename : given);
     if (const auto* error = std::get_if<CallError>(&path)) return rest_error(400, error->message);
     const std::string& name = std::get<std::string>(path);
     if (given.empty() && part.filename.empty()) return rest_error(400, "a part has no file name");
-    Result<void> done = write_as_the_agent(files, name, part.content);
-    if (done) done = set_metadata(files, name, metadata);
+    const Result<void> done = with_files_at(sandbox, who, name, [&](Files& files) -> Result<void> {
+      CLOCHE_TRY(write_as_the_agent(files, name, part.content));
+      return set_metadata(files, name, metadata);
+    });
     if (!done) return file_answer(done.error(), name);
     OrderedJson entry{{"path", name}, {"name", last_component(name)}, {"type", "file"}};
     if (!metadata.empty()) {

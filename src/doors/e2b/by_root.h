@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent that these clients know is root, and gives what it makes to who asks. What the user of
+// a request may not do with files is done so here, too.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "cloche/sandbox.h"
+#include "doors/e2b/agent.h"
+
+namespace cloche::e2b {
+
+// The first of the folders that lead to `path`, or `path`, that is not there; `path` where all are.
+std::string first_missing(const Files& files, const std::string& path);
+// With all that is in it.
+void give_to(Sandbox& sandbox, const Actor& actor, const std::string& path);
+
+inline bool is_denial(Errno error) { return error == Errno::acces || error == Errno::perm; }
+
+// `work(files)` gives a Result: as who asks, and as root where that is denied.
+template <typename Work>
+auto with_files(Sandbox& sandbox, const Actor& actor, Work&& work) {
+  auto done = work(sandbox.files(actor.account));
+  if (done || actor.account == Account::root || !is_denial(done.error())) return done;
+  return work(sandbox.files(Account::root));
+}
+
+// The same for work that makes something at `path`, with the folders that lead to it: what was made
+// as root is then of who asks.
+template <typename Work>
+auto with_files_at(Sandbox& sandbox, const Actor& actor, const std::string& path, Work&& work) {
+  auto done = work(sandbox.files(actor.account));
+  if (done || actor.account == Account::root || !is_denial(done.error())) return done;
+  const std::string made = first_missing(sandbox.files(Account::root), path);
+  done = work(sandbox.files(Account::root));
+  if (done) give_to(sandbox, actor, made);
+  return done;
+}
+
+}  // namespace cloche::e2b
