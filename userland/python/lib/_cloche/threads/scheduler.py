@@ -32,6 +32,7 @@ from .. import FOLDER
 from ..host import door, posix_calls, state
 
 TICK, LATER = OWN_SIGNALS = 33, 32  # signals that Linux keeps for its own threads
+_HOST_SIGNALS = range(60, 64)  # by which the host stops an execution: sessions/interrupts.py
 _INTERVAL = 5  # milliseconds between two ticks
 _LOOK = 0.001  # seconds between looks at descriptors while others can run
 _HEAR = 0.01  # seconds that the main thread, of which signals are, goes without a turn while others can run
@@ -254,9 +255,9 @@ def _somebody_is_ready():
 
 
 def _handled():
-    """Whether a signal's handler may end a wait."""
-    handlers = map(_signal.getsignal, range(1, _signal.NSIG))
-    return any(callable(handler) and handler not in (_signal.default_int_handler, _tick, _raise_late) for handler in handlers)
+    """Whether a signal's handler may end a wait: one of the program's."""
+    numbers = (number for number in range(1, _signal.NSIG) if number not in OWN_SIGNALS and number not in _HOST_SIGNALS)
+    return any(callable(handler) and handler is not _signal.default_int_handler for handler in map(_signal.getsignal, numbers))
 
 
 def wait(ready=None, end=None, fds=None):
