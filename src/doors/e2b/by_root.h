@@ -16,13 +16,18 @@ std::string first_missing(const Files& files, const std::string& path);
 // With all that is in it.
 void give_to(Sandbox& sandbox, const Actor& actor, const std::string& path);
 
-inline bool is_denial(Errno error) { return error == Errno::acces || error == Errno::perm; }
+// Whether what was asked for is root's to do.
+template <typename Done>
+bool is_for_root(const Actor& actor, const Done& done) {
+  return !done && actor.account != Account::root &&
+         (done.error() == Errno::acces || done.error() == Errno::perm);
+}
 
 // `work(files)` gives a Result: as who asks, and as root where that is denied.
 template <typename Work>
 auto with_files(Sandbox& sandbox, const Actor& actor, Work&& work) {
   auto done = work(sandbox.files(actor.account));
-  if (done || actor.account == Account::root || !is_denial(done.error())) return done;
+  if (!is_for_root(actor, done)) return done;
   return work(sandbox.files(Account::root));
 }
 
@@ -31,7 +36,7 @@ auto with_files(Sandbox& sandbox, const Actor& actor, Work&& work) {
 template <typename Work>
 auto with_files_at(Sandbox& sandbox, const Actor& actor, const std::string& path, Work&& work) {
   auto done = work(sandbox.files(actor.account));
-  if (done || actor.account == Account::root || !is_denial(done.error())) return done;
+  if (!is_for_root(actor, done)) return done;
   const std::string made = first_missing(sandbox.files(Account::root), path);
   done = work(sandbox.files(Account::root));
   if (done) give_to(sandbox, actor, made);

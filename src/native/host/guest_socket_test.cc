@@ -9,28 +9,12 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <vector>
+
+#include "base/descriptor_channel.h"
 
 namespace cloche::native {
 namespace {
-
-bool send_beside(int socket, int fd) {
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof fd)> control{};
-  char byte = 'x';
-  iovec part{&byte, 1};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* const head = CMSG_FIRSTHDR(&message);
-  head->cmsg_level = SOL_SOCKET;
-  head->cmsg_type = SCM_RIGHTS;
-  head->cmsg_len = CMSG_LEN(sizeof fd);
-  std::memcpy(CMSG_DATA(head), &fd, sizeof fd);
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
-}
 
 struct Connection {
   UniqueFd one, other;
@@ -56,8 +40,9 @@ Connection connection() {
 TEST(GuestSocket, IsForBytes) {
   Result<Sockets> sockets = make_guest_sockets(SOCK_SEQPACKET);
   ASSERT_TRUE(sockets.ok());
-  if (send_beside(sockets->theirs.get(), 0)) GTEST_SKIP() << "this kernel refuses none";
-  EXPECT_EQ(errno, EPERM);
+  const int refusal = send_message(sockets->theirs.get(), "x", 0);
+  if (refusal == 0) GTEST_SKIP() << "this kernel refuses none";
+  EXPECT_EQ(refusal, EPERM);
   ASSERT_EQ(::send(sockets->theirs.get(), "yes", 3, 0), 3);
   std::array<char, 2> two{};
   EXPECT_EQ(receive_bytes(sockets->ours.get(), two.data(), two.size(), MSG_TRUNC), 3);
@@ -75,7 +60,7 @@ TEST(GuestSocket, DoesNotWaitForWhatComesBeside) {
   const linger patience{.l_onoff = 1, .l_linger = 30'000};
   ASSERT_EQ(::setsockopt(connected.one.get(), SOL_SOCKET, SO_LINGER, &patience, sizeof patience),
             0);
-  ASSERT_TRUE(send_beside(sockets->theirs.get(), connected.one.get()));
+  ASSERT_EQ(send_message(sockets->theirs.get(), "x", connected.one.get()), 0);
   connected.one.reset();
   char byte = 0;
   EXPECT_EQ(receive_bytes(sockets->ours.get(), &byte, 1, 0), 1);
