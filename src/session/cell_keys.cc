@@ -18,6 +18,7 @@ namespace cloche::session {
 std::vector<CellKey> SessionManager::keys() const {
   std::vector<CellKey> keys;
   const MutexLock lock(mutex_);
+  keys.reserve(savers_.size());
   for (const auto& [key, saver] : savers_) keys.push_back(key);
   return keys;
 }

@@ -49,10 +49,11 @@ constexpr std::array<sock_filter, 12> filter{{
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 }};
 
-Fd load(unsigned long flags) {
+// The listener's descriptor; -1, with errno: there is none.
+int load(unsigned long flags) {
   const sock_fprog program{filter.size(), const_cast<sock_filter*>(filter.data())};
-  return Fd(static_cast<int>(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                                       SECCOMP_FILTER_FLAG_NEW_LISTENER | flags, &program)));
+  return static_cast<int>(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                                    SECCOMP_FILTER_FLAG_NEW_LISTENER | flags, &program));
 }
 
 // The process that a thread is of; 0: it is gone.
@@ -99,8 +100,9 @@ void leave_socket(Question& question) {
 
 // Only a fatal signal ends a call whose question was taken; an older kernel begins it anew.
 bool Questions::begin() noexcept {
-  listener_ = load(wait_killable);
-  if (!listener_ && errno == EINVAL) listener_ = load(0);
+  int listener = load(wait_killable);
+  if (listener < 0 && errno == EINVAL) listener = load(0);
+  listener_ = Fd(listener);
   return static_cast<bool>(listener_);
 }
 
