@@ -385,6 +385,14 @@ TEST_F(StateStoreTest, AFolderThatCannotBeListedIsAnErrorAndNoFolderWithoutSessi
   EXPECT_EQ(store_->list().sessions.size(), 1u);
 }
 
+TEST_F(StateStoreTest, AFileInItsPlaceIsRefusedAndStaysAsItIs) {
+  const std::filesystem::path file = folder_ / "file";
+  folder_.write("file", "of somebody");
+  std::filesystem::permissions(file, std::filesystem::perms(0644));
+  EXPECT_THROW(StateStore(file, files_), HostError);
+  EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms(0644));
+}
+
 TEST_F(StateStoreTest, AFolderHasOneServer) {
   open();
   try {

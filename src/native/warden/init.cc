@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <ctime>
+#include <optional>
 #include <string_view>
 
 #include "native/warden/call_wire.h"
@@ -39,12 +40,34 @@
 namespace cloche::warden {
 namespace {
 
-constexpr int look_at_memory_ms = 10;
+// How often memory is looked at: the less there is left, the oftener, as if a processor took so much
+// of it at a time; and where a look takes long, not all the time.
+constexpr int shortest_interval_ms = 10, longest_interval_ms = 40;
+constexpr std::uint64_t taken_in_a_ms = 4 << 20;
+constexpr int rest_for_work = 4;
+// What somebody else has made grow, such as files that Cloche writes, is seen by then.
+constexpr int longest_rest_ms = 500;
+// No processor fills new memory faster.
+constexpr std::uint64_t most_taken_in_a_ns = 32;
 
 std::int64_t now_ms() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+std::int64_t computed_us() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
+}
+
+int interval_of(std::uint64_t rest_bytes) {
+  static const long processors = std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
+  const std::uint64_t lasts_ms =
+      rest_bytes / (taken_in_a_ms * static_cast<std::uint64_t>(processors));
+  return static_cast<int>(
+      std::clamp<std::uint64_t>(lasts_ms, shortest_interval_ms, longest_interval_ms));
 }
 
 std::uint64_t event_of(auto source, std::uint32_t index) {
@@ -163,16 +186,36 @@ bool Init::busy() const noexcept {
 // as epoll has it.
 int Init::look_at_memory() noexcept {
   if (busy() && next_look_ms_ != 0 && now_ms() >= next_look_ms_) {
-    watch_memory();
+    if (may_have_grown()) {
+      const std::int64_t begin_us = computed_us();
+      rest_bytes_ = 0;
+      watch_memory();
+      const auto work_ms = static_cast<int>((computed_us() - begin_us) / 1000);
+      interval_ms_ = std::max(interval_of(rest_bytes_), rest_for_work * work_ms);
+      last_look_ms_ = now_ms();
+    }
     next_look_ms_ = 0;
   }
   if (!busy()) {
     next_look_ms_ = 0;
+    interval_ms_ = shortest_interval_ms;
+    rest_bytes_ = 0;
     return -1;
   }
   const std::int64_t now = now_ms();
-  if (next_look_ms_ == 0) next_look_ms_ = now + look_at_memory_ms;
+  if (next_look_ms_ == 0) next_look_ms_ = now + std::max(interval_ms_, shortest_interval_ms);
+  if (processes_.expects_more_shared())
+    next_look_ms_ = std::min(next_look_ms_, now + shortest_interval_ms);
   return static_cast<int>(std::max<std::int64_t>(next_look_ms_ - now, 0));
+}
+
+// Beyond what was left, as far as is known.
+bool Init::may_have_grown() const noexcept {
+  if (rest_bytes_ == 0 || processes_.expects_more_shared() ||
+      now_ms() - last_look_ms_ >= longest_rest_ms)
+    return true;
+  const std::optional<std::uint64_t> computed_ns = activity_.since_ns();
+  return !computed_ns || *computed_ns >= rest_bytes_ / most_taken_in_a_ns;
 }
 
 void Init::serve() noexcept {
@@ -574,25 +617,34 @@ void Init::watch_memory() noexcept {
   constexpr unsigned looks_between = 5;
   if (plan_.isolation == Isolation::gvisor) return watch_memory_of_gvisor();
   (void)was_killed_for_memory();
-  Processes::Use use = processes_.rough_use();
+  Processes::Use use = processes_.rough_use(&activity_);
   guests_ = use.count;
+  if (plan_.memory_bytes == 0) rest_bytes_ = ~std::uint64_t{0};
   if (plan_.memory_bytes == 0 || use.largest == 0) return;
   const std::uint64_t sockets = Processes::socket_bytes();
   const std::uint64_t files = file_bytes() + Processes::system_v_bytes() + sockets;
-  const auto exceeded = [&] {
-    return use.private_bytes + files + shared_.bytes > plan_.memory_bytes;
-  };
-  const bool may_have =
-      use.private_bytes + files + use.mapped_bytes + shared_.bytes > plan_.memory_bytes;
+  const auto all = [&] { return use.private_bytes + files + shared_.bytes; };
+  const bool may_have = all() + use.mapped_bytes > plan_.memory_bytes;
+  bool is_whole = !may_have;
   if (processes_.expects_more_shared() ||
       (may_have && (use.mapped_bytes != mapped_ || looks_++ % looks_between == 0))) {
     mapped_ = use.mapped_bytes;
     shared_ = processes_.shared_memory();
+    is_whole = true;
   }
-  if (!exceeded()) return;
-  if (shared_.bytes > 0) shared_ = processes_.shared_memory();
-  use = processes_.exact_use();
-  if (use.largest == 0 || !exceeded()) return;
+  const auto is_within = [&] {
+    if (all() > plan_.memory_bytes) return false;
+    if (is_whole) rest_bytes_ = plan_.memory_bytes - all();
+    return true;
+  };
+  if (is_within()) return;
+  // One process alone has each page once. Only otherwise all are asked for more, which waits where
+  // one of them is in the midst of a change.
+  if (use.most_private_bytes + files <= plan_.memory_bytes) {
+    if (shared_.bytes > 0) shared_ = processes_.shared_memory();
+    use = processes_.exact_use();
+    if (use.largest == 0 || is_within()) return;
+  }
   pid_t victim = shared_.largest_bytes > use.largest_bytes ? shared_.largest : use.largest;
   if (const pid_t holder = processes_.with_most_files();
       holder != 0 && sockets > std::max(use.private_bytes, shared_.bytes))

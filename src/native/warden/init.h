@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "native/warden/activity.h"
 #include "native/warden/box_group.h"
 #include "native/warden/dialer.h"
 #include "native/warden/fd.h"
@@ -78,6 +79,7 @@ class Init {
   void add_drain(int fd) noexcept;
   void read_drain(std::uint32_t index) noexcept;
   int look_at_memory() noexcept;
+  bool may_have_grown() const noexcept;
   bool was_killed_for_memory() noexcept;
   void watch_memory() noexcept;
   void watch_memory_of_gvisor() noexcept;
@@ -97,7 +99,12 @@ class Init {
   Processes::Shared shared_;  // at the last look at it
   std::uint64_t mapped_ = 0;  // that there was then
   unsigned looks_ = 0;
-  std::int64_t next_look_ms_ = 0;         // 0: no time is set
+  Activity activity_;  // since the last look
+  // What was left at that, where it has found all that there was; 0: that is not known.
+  std::uint64_t rest_bytes_ = 0;
+  std::int64_t next_look_ms_ = 0;  // 0: no time is set
+  std::int64_t last_look_ms_ = 0;
+  int interval_ms_ = 0;
   std::int64_t ended_for_memory_ms_ = 0;  // until when that may not have been seen
   // Until when an end may be one that the kernel has made at the limit of memory.
   std::int64_t kernel_killed_ms_ = 0;

@@ -40,6 +40,8 @@ constexpr int socket_number = 3;
 constexpr std::array keeper_devices{"null", "zero", "full", "random", "urandom"};
 // Of gVisor's own: threads of its kernel, and one for each of a guest's with two of its process.
 constexpr rlim_t gvisor_threads = 512, threads_of_one = 4;
+// One byte: with 0 the machine's own program for cores would be called.
+constexpr rlim_t no_core = 1;
 constexpr int first_look_ms = 20, longest_look_ms = 320;
 
 bool put_file(int folder, const char* name, std::string_view text) {
@@ -138,7 +140,7 @@ Outcome enter_limits(const MakeBox& plan, const BoxGroup& group) {
   (void)::getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = files.rlim_max;  // gVisor has one for each that a guest has of the image
   CLOCHE_STEP(Step::limits, ::setrlimit(RLIMIT_NOFILE, &files));
-  const rlimit processes{threads, threads}, core{};
+  const rlimit processes{threads, threads}, core{no_core, no_core};
   CLOCHE_STEP(Step::limits, ::setrlimit(RLIMIT_NPROC, &processes));
   CLOCHE_STEP(Step::limits, ::setrlimit(RLIMIT_CORE, &core));
   CLOCHE_STEP(Step::privileges, ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));

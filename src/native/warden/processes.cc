@@ -335,9 +335,11 @@ void Processes::resume() noexcept {
   paused_count_ = 0;
 }
 
-Processes::Use Processes::rough_use() noexcept {
+Processes::Use Processes::rough_use(Activity* noted) noexcept {
   Use use;
+  if (noted != nullptr) noted->begin();
   each([&](pid_t pid) {
+    if (noted != nullptr) noted->add(pid);
     Text text{};
     const std::string_view status = status_of(pid, text).text;
     if (status.empty()) return;
@@ -347,6 +349,7 @@ Processes::Use Processes::rough_use() noexcept {
     use.private_bytes += own;
     use.shared_bytes += shared;
     use.mapped_bytes += mapped_in(status);
+    use.most_private_bytes = std::max(use.most_private_bytes, own);
     if (use.largest != 0 && own + shared <= use.largest_bytes) return;
     use.largest_bytes = own + shared;
     use.largest = pid;

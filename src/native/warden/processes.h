@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 
+#include "native/warden/activity.h"
 #include "native/warden/shared_memory.h"
 #include "native/warden/wire.h"
 
@@ -53,9 +54,11 @@ class Processes {
     std::uint64_t mapped_bytes = 0;  // address space that may be of memory without a file
     pid_t largest = 0;
     std::uint64_t largest_bytes = 0;
+    std::uint64_t most_private_bytes = 0;  // of one
   };
-  // Pages that several processes have count for each of them: never too little.
-  Use rough_use() noexcept;
+  // Pages that several processes have count for each of them: never too little. From a look that is
+  // noted it is known what they compute afterwards.
+  Use rough_use(Activity* noted = nullptr) noexcept;
   // Such pages count once. Slower.
   Use exact_use() noexcept;
 
