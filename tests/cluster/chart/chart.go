@@ -10,19 +10,21 @@ import (
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
+	"sigs.k8s.io/yaml"
 )
 
 // Release is what a rendering knows besides its values.
 type Release struct{ Name, Namespace string }
 
-// Documents of the chart in `folder`, in the order of their files; values are YAML.
+// Documents of the chart in `folder`, in the order of their files; values are YAML. Their numbers are
+// read as releases of Helm do that keep none as it was written.
 func Documents(folder, values string, release Release) ([]string, error) {
 	chart, err := loader.Load(folder)
 	if err != nil {
 		return nil, err
 	}
-	given, err := chartutil.ReadValues([]byte(values))
-	if err != nil {
+	given := map[string]interface{}{}
+	if err := yaml.Unmarshal([]byte(values), &given); err != nil {
 		return nil, err
 	}
 	options := chartutil.ReleaseOptions{Name: release.Name, Namespace: release.Namespace, IsInstall: true}

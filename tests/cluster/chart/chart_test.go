@@ -105,6 +105,33 @@ func TestAllPartsAreThere(t *testing.T) {
 	}
 }
 
+func TestNumbersAreAsTheyAreWritten(t *testing.T) {
+	found, err := render("image: {repository: example/cloche, tag: 20261128}\nmaxSessions: 2000000\nmaxTokenSessions: 1000000\nmemoryLimit: 12884901888\n" +
+		"sessionMemory: 1073741824\nsessionFiles: 268435456\nsave: 2.5\ndrainSeconds: 3000000\ngateway: {maxConnections: 1000000}\n" +
+		"extraArgs: [--max-connections, 4000000, --session-timeout=1000000]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, cell := cellOf(t, found)
+	if cell.Image != "example/cloche:20261128" {
+		t.Errorf("the image is %s", cell.Image)
+	}
+	if wait := *set.Spec.Template.Spec.TerminationGracePeriodSeconds; wait != 3000030 {
+		t.Errorf("a cell has %d s to end", wait)
+	}
+	all := strings.Join(cell.Args, " ") + " "
+	for _, words := range []string{"--max-sessions=2000000 ", "--max-token-sessions=1000000 ", "--memory-limit=12884901888 ", "--session-memory=1073741824 ",
+		"--session-files=268435456 ", "--save=2.5 ", "--drain=3000000 ", "--max-connections 4000000 ", "--session-timeout=1000000 "} {
+		if !strings.Contains(all, words) {
+			t.Errorf("no %s in %s", words, all)
+		}
+	}
+	gateway, _ := found["ConfigMap/box-gateway"].(*core.ConfigMap)
+	if gateway == nil || !strings.Contains(gateway.Data["haproxy.cfg"], "maxconn 1000000\n") {
+		t.Errorf("the gateway has %v", gateway)
+	}
+}
+
 func TestPartsCanBeLeftOut(t *testing.T) {
 	found := mustRender(t, "gateway: {enabled: false}\nnetworkPolicy: {enabled: false}\nstorage: {enabled: false}\n")
 	if len(found) != 4 {

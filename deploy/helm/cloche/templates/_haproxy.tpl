@@ -9,7 +9,7 @@
 {{- define "cloche.haproxy" -}}
 # Made by `cloche route --haproxy`.
 global
-    maxconn {{ .Values.gateway.maxConnections }}
+    maxconn {{ include "cloche.plain" .Values.gateway.maxConnections }}
     # What fits here can be sent again while a cell is not there; larger bodies are not.
     tune.bufsize 32768
 

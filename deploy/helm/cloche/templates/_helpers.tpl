@@ -31,3 +31,8 @@ app.kubernetes.io/component: gateway
 {{- define "cloche.scheme" -}}
 {{- if .Values.tlsSecret }}HTTPS{{ else }}HTTP{{ end -}}
 {{- end -}}
+
+{{- /* A value as it was written: of a number from a file of values Helm makes 1e+06. */ -}}
+{{- define "cloche.plain" -}}
+{{- if and (kindIs "float64" .) (eq (float64 .) (floor .)) }}{{ printf "%.0f" . }}{{ else }}{{ . }}{{ end -}}
+{{- end -}}
