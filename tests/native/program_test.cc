@@ -337,6 +337,25 @@ shutil.rmtree(folder)
   EXPECT_EQ(ended.said, "['kept', '2', '1'] True\n['kept', 'more', '2', '1'] True\n");
 }
 
+// In its jail it cannot start another one.
+TEST_F(LinuxEngine, AServerWhoseWardenWasKilledSaysWhatToDo) {
+  const Ended ended = python(R"py(
+import os, pathlib, signal, server
+with server.Server("serve", "--token", "t", "--session-engine", "linux", "--session-image", "small") as one:
+    ask = lambda: one.json("POST", "/v1/sessions", {}, token="t")
+    print(ask()[0])
+    children = [int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*")
+                if (path / "stat").read_text().rsplit(")", 1)[1].split()[1] == str(one.process.pid)]
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+    for attempt in range(2):
+        status, answer = ask()[:2]
+        print(status, "start the program anew" in str(answer) or "has ended" in str(answer))
+    print("start the program anew" in str(answer))
+)py");
+  EXPECT_EQ(ended.said, "201\n500 True\n500 True\nTrue\n");
+}
+
 TEST_F(LinuxEngine, IsATemplateOfProgramsForE2B) {
   const std::string words = test_image_has_python() ? " --python" : "";
   const Ended ended = bash("CLOCHE_PROGRAM=$CLOCHE python3 -B " CLOCHE_SOURCE_DIR

@@ -100,8 +100,15 @@ void Warden::start() {
                                    arguments.data(), environment.data());
   if (failed != 0) {
     pid_ = -1;
+    if (has_begun_)  // and what runs guests is in a jail since
+      throw HostError(
+          "cloche-warden has ended, which makes the boxes of the linux engine, and this program "
+          "may "
+          "not start another: start the program anew",
+          errno_from_host(failed));
     throw HostError::from_errno("cannot start " + name, failed);
   }
+  has_begun_ = true;
   socket_ = std::move(sockets->ours);
   if (has_mounter) mounter_ = std::move(mounter->ours);
 }

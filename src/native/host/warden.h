@@ -66,6 +66,7 @@ class Warden {
   UniqueFd socket_ GUARDED_BY(mutex_);
   UniqueFd mounter_ GUARDED_BY(mutex_);  // none where a user runs this
   pid_t pid_ GUARDED_BY(mutex_) = -1;
+  bool has_begun_ GUARDED_BY(mutex_) = false;  // once
   std::atomic<std::uint32_t> controllers_ = 0;
   BoxPool pool_;  // whose thread ends first
 };

@@ -15,7 +15,7 @@
 #include "native/warden/keeper.h"
 #include "native/warden/packet.h"
 #include "native/warden/root.h"
-#include "native/warden/write_text.h"
+#include "native/warden/score.h"
 
 namespace cloche::warden {
 namespace {
@@ -69,15 +69,15 @@ Outcome build(const MakeBox& plan, BoxParts& parts, NewRoot& made, std::uint32_t
       ::sethostname(plan.host_name, ::strnlen(plan.host_name, sizeof plan.host_name)));
 }
 
-// The machine ends guests first when it runs out of memory. Later this file is not this user's.
-void be_ended_first() { (void)write_text("/proc/self/oom_score_adj", "500"); }
+// Later this file is not this user's.
+Fd open_score() { return Fd(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)); }
 
 [[noreturn]] void be_keeper(const MakeBox& plan, BoxParts parts) noexcept {
   if (const Outcome taken = take_parts(parts); !taken) {
     (void)send_record(parts.socket.get(), BoxReady{.failed = taken.failed, .error = taken.error});
     ::_exit(1);
   }
-  be_ended_first();
+  set_score(open_score(), score_of_guests);
   keep_gvisor(plan, {.socket = std::move(parts.socket),
                      .image = std::move(parts.image),
                      .runsc = std::move(parts.runsc),
@@ -90,6 +90,7 @@ void be_ended_first() { (void)write_text("/proc/self/oom_score_adj", "500"); }
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (plan.isolation == Isolation::gvisor) be_keeper(plan, std::move(parts));
   NewRoot root;
+  Fd score;
   BoxReady ready{.controllers = group_has};
   const Outcome built = build(plan, parts, root, ready.mount);
   BoxGroup group = std::move(parts.group);
@@ -97,7 +98,8 @@ void be_ended_first() { (void)write_text("/proc/self/oom_score_adj", "500"); }
   ready.error = built.error;
   if (built) {
     ready.home = make_home(plan.home);
-    be_ended_first();
+    score = open_score();
+    set_score(score, score_of_boxes);
     // What the guest may not look into is this process, which keeps privileges of its namespaces.
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
       ready.failed = Step::privileges, ready.error = errno;
@@ -112,6 +114,7 @@ void be_ended_first() { (void)write_text("/proc/self/oom_score_adj", "500"); }
                     .group = std::move(group),
                     .changes = std::move(root.changes),
                     .storage = plan.settles_later ? std::move(root.storage) : Fd(),
+                    .score = std::move(score),
                     .memory_bytes = plan.memory_bytes,
                     .wall = {.processes = plan.process_limit + own_processes,
                              .open_files = plan.open_file_limit,

@@ -34,40 +34,17 @@
 #include "native/warden/packet.h"
 #include "native/warden/relay.h"
 #include "native/warden/root.h"
+#include "native/warden/score.h"
 #include "native/warden/tree_pack.h"
 #include "native/warden/tree_unpack.h"
 
 namespace cloche::warden {
 namespace {
 
-// How often memory is looked at: the less there is left, the oftener, as if a processor took so much
-// of it at a time; and where a look takes long, not all the time.
-constexpr int shortest_interval_ms = 10, longest_interval_ms = 40;
-constexpr std::uint64_t taken_in_a_ms = 4 << 20;
-constexpr int rest_for_work = 4;
-// What somebody else has made grow, such as files that Cloche writes, is seen by then.
-constexpr int longest_rest_ms = 500;
-// No processor fills new memory faster.
-constexpr std::uint64_t most_taken_in_a_ns = 32;
-
 std::int64_t now_ms() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-}
-
-std::int64_t computed_us() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
-}
-
-int interval_of(std::uint64_t rest_bytes) {
-  static const long processors = std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
-  const std::uint64_t lasts_ms =
-      rest_bytes / (taken_in_a_ms * static_cast<std::uint64_t>(processors));
-  return static_cast<int>(
-      std::clamp<std::uint64_t>(lasts_ms, shortest_interval_ms, longest_interval_ms));
 }
 
 std::uint64_t event_of(auto source, std::uint32_t index) {
@@ -187,35 +164,34 @@ bool Init::busy() const noexcept {
 int Init::look_at_memory() noexcept {
   if (busy() && next_look_ms_ != 0 && now_ms() >= next_look_ms_) {
     if (may_have_grown()) {
-      const std::int64_t begin_us = computed_us();
+      const std::int64_t begin_us = looks::computed_us();
       rest_bytes_ = 0;
       watch_memory();
-      const auto work_ms = static_cast<int>((computed_us() - begin_us) / 1000);
-      interval_ms_ = std::max(interval_of(rest_bytes_), rest_for_work * work_ms);
+      interval_ms_ = looks::interval_ms(rest_bytes_, looks::computed_us() - begin_us);
       last_look_ms_ = now_ms();
     }
     next_look_ms_ = 0;
   }
   if (!busy()) {
     next_look_ms_ = 0;
-    interval_ms_ = shortest_interval_ms;
+    interval_ms_ = looks::shortest_ms;
     rest_bytes_ = 0;
     return -1;
   }
   const std::int64_t now = now_ms();
-  if (next_look_ms_ == 0) next_look_ms_ = now + std::max(interval_ms_, shortest_interval_ms);
+  if (next_look_ms_ == 0) next_look_ms_ = now + interval_ms_;
   if (processes_.expects_more_shared())
-    next_look_ms_ = std::min(next_look_ms_, now + shortest_interval_ms);
+    next_look_ms_ = std::min(next_look_ms_, now + looks::shortest_ms);
   return static_cast<int>(std::max<std::int64_t>(next_look_ms_ - now, 0));
 }
 
 // Beyond what was left, as far as is known.
 bool Init::may_have_grown() const noexcept {
   if (rest_bytes_ == 0 || processes_.expects_more_shared() ||
-      now_ms() - last_look_ms_ >= longest_rest_ms)
+      now_ms() - last_look_ms_ >= looks::longest_rest_ms)
     return true;
   const std::optional<std::uint64_t> computed_ns = activity_.since_ns();
-  return !computed_ns || *computed_ns >= rest_bytes_ / most_taken_in_a_ns;
+  return !computed_ns || *computed_ns >= looks::least_ns(rest_bytes_);
 }
 
 void Init::serve() noexcept {
@@ -416,7 +392,7 @@ void Init::start_run(const Request& request, Packet& packet) noexcept {
     files[i].reset(packet.take_fd(i));
     plan.files[plan.file_count++] = files[i].get();
   }
-  const pid_t pid = ::fork();
+  const pid_t pid = fork_guest();
   if (pid < 0) return refuse(Step::program, errno);
   if (pid == 0) become_command(plan, plan_.wall, filter_);
   processes_.know(pid, of_space.st_ino);
@@ -462,6 +438,16 @@ void Init::start_files(Fd channel) noexcept {
   }
   if (pid < 0) return answer(channel, {.value = errno});
   file_server_ = pid;
+}
+
+// What is forked has the score that its parent has then.
+pid_t Init::fork_guest() noexcept {
+  set_score(plan_.score, score_of_guests);
+  const pid_t pid = ::fork();
+  const int error = errno;
+  if (pid != 0) set_score(plan_.score, score_of_boxes);
+  errno = error;
+  return pid;
 }
 
 pid_t Init::fork_apart() noexcept {

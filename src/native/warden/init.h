@@ -14,6 +14,7 @@
 #include "native/warden/dialer.h"
 #include "native/warden/fd.h"
 #include "native/warden/filter.h"
+#include "native/warden/looks.h"
 #include "native/warden/processes.h"
 #include "native/warden/question.h"
 #include "native/warden/wall.h"
@@ -30,6 +31,7 @@ class Init {
     BoxGroup group;
     Fd changes;  // the folder of the box's changes
     Fd storage;  // what that is in, of a box that settles later; or none
+    Fd score;    // its own, of who is ended first where there is no memory; or none
     std::uint64_t memory_bytes = 0;
     Isolation isolation = Isolation::full;
     WallPlan wall;
@@ -62,6 +64,7 @@ class Init {
   void settle(const Fd& channel) noexcept;
   void start_run(const Request& request, Packet& packet) noexcept;
   void start_files(Fd channel) noexcept;
+  pid_t fork_guest() noexcept;
   // Forks a process that no run's end is the end of, and that nobody is told of; as fork says it.
   pid_t fork_apart() noexcept;
   void start_tree(Ask what, Fd channel, Fd stream) noexcept;
@@ -104,7 +107,7 @@ class Init {
   std::uint64_t rest_bytes_ = 0;
   std::int64_t next_look_ms_ = 0;  // 0: no time is set
   std::int64_t last_look_ms_ = 0;
-  int interval_ms_ = 0;
+  int interval_ms_ = looks::shortest_ms;
   std::int64_t ended_for_memory_ms_ = 0;  // until when that may not have been seen
   // Until when an end may be one that the kernel has made at the limit of memory.
   std::int64_t kernel_killed_ms_ = 0;

@@ -21,6 +21,7 @@
 #include "native/warden/large_files.h"
 #include "native/warden/mounter.h"
 #include "native/warden/packet.h"
+#include "native/warden/score.h"
 #include "native/warden/spaces.h"
 
 namespace cloche::warden {
@@ -117,6 +118,7 @@ int serve_boxes(int socket, const char* group_folder) noexcept {
   if (::geteuid() == 0 && !start_mounter(mounter_fd)) return 1;
   static Groups groups;
   groups.begin(group_folder, ::getppid());
+  set_score(Fd(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)), score_of_boxes);
   if (!become_nobody()) return 1;
   sigset_t child{};
   sigemptyset(&child);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is ended first where there is no memory, of the machine or of a control group: guests,
+// however little they have themselves of what they keep the kernel busy with, then the rest of a
+// box, and Cloche last.
+#pragma once
+
+#include <unistd.h>
+
+#include <string_view>
+
+#include "native/warden/fd.h"
+
+namespace cloche::warden {
+
+inline constexpr std::string_view score_of_guests = "750";
+// Of pid 1 and the warden. Where that has the privilege to say so, nobody below gets less.
+inline constexpr std::string_view score_of_boxes = "500";
+
+// Into a file oom_score_adj.
+inline void set_score(const Fd& file, std::string_view score) noexcept {
+  if (file) (void)!::write(file.get(), score.data(), score.size());
+}
+
+}  // namespace cloche::warden
