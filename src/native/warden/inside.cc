@@ -134,6 +134,7 @@ int serve_inside() noexcept {
                     .group = std::move(group),
                     .changes = std::move(root.changes),
                     .storage = Fd(),
+                    .score = Fd(),
                     .memory_bytes = plan.memory_bytes,
                     .isolation = Isolation::gvisor,
                     .wall = {.processes = plan.process_limit + own_processes,
