@@ -392,7 +392,7 @@ void Init::start_run(const Request& request, Packet& packet) noexcept {
     files[i].reset(packet.take_fd(i));
     plan.files[plan.file_count++] = files[i].get();
   }
-  const pid_t pid = fork_guest();
+  const pid_t pid = fork_with(score_of_guests);
   if (pid < 0) return refuse(Step::program, errno);
   if (pid == 0) become_command(plan, plan_.wall, filter_);
   processes_.know(pid, of_space.st_ino);
@@ -441,8 +441,8 @@ void Init::start_files(Fd channel) noexcept {
 }
 
 // What is forked has the score that its parent has then.
-pid_t Init::fork_guest() noexcept {
-  set_score(plan_.score, score_of_guests);
+pid_t Init::fork_with(std::string_view score) noexcept {
+  set_score(plan_.score, score);
   const pid_t pid = ::fork();
   const int error = errno;
   if (pid != 0) set_score(plan_.score, score_of_boxes);
@@ -451,7 +451,7 @@ pid_t Init::fork_guest() noexcept {
 }
 
 pid_t Init::fork_apart() noexcept {
-  const pid_t pid = ::unshare(CLONE_NEWUTS) == 0 ? ::fork() : -1;
+  const pid_t pid = ::unshare(CLONE_NEWUTS) == 0 ? fork_with(score_of_helpers) : -1;
   if (pid <= 0 || processes_.spare(pid)) return pid;
   ::kill(pid, SIGKILL);
   errno = EAGAIN;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "native/warden/activity.h"
 #include "native/warden/box_group.h"
@@ -64,7 +65,7 @@ class Init {
   void settle(const Fd& channel) noexcept;
   void start_run(const Request& request, Packet& packet) noexcept;
   void start_files(Fd channel) noexcept;
-  pid_t fork_guest() noexcept;
+  pid_t fork_with(std::string_view score) noexcept;
   // Forks a process that no run's end is the end of, and that nobody is told of; as fork says it.
   pid_t fork_apart() noexcept;
   void start_tree(Ask what, Fd channel, Fd stream) noexcept;

@@ -13,6 +13,8 @@
 namespace cloche::warden {
 
 inline constexpr std::string_view score_of_guests = "750";
+// Of the file server, packers and relays.
+inline constexpr std::string_view score_of_helpers = "600";
 // Of pid 1 and the warden. Where that has the privilege to say so, nobody below gets less.
 inline constexpr std::string_view score_of_boxes = "500";
 
