@@ -41,6 +41,8 @@
 namespace cloche::warden {
 namespace {
 
+constexpr int unclear_for_ms = 2000;
+
 std::int64_t now_ms() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
@@ -589,11 +591,11 @@ std::uint64_t Init::file_bytes() const noexcept {
   return (use.f_blocks - use.f_bfree) * static_cast<std::uint64_t>(use.f_bsize);
 }
 
-// By the kernel, which does not say whom it has chosen; and a large process needs a while to end.
+// By the kernel, which does not say whom it has chosen, or by pid 1, where the process did not let
+// it be told whose it was; and a large one needs a while to end.
 bool Init::was_killed_for_memory() noexcept {
-  constexpr int longest_end_ms = 2000;
-  if (plan_.group.killed() > 0) kernel_killed_ms_ = now_ms() + longest_end_ms;
-  return now_ms() < kernel_killed_ms_;
+  if (plan_.group.killed() > 0) unclear_kill_ms_ = now_ms() + unclear_for_ms;
+  return now_ms() < unclear_kill_ms_;
 }
 
 // What processes map of files in memory is in the files. Memory that they share without one is
@@ -653,6 +655,7 @@ void Init::watch_memory_of_gvisor() noexcept {
 
 void Init::end_for_memory(pid_t victim) noexcept {
   const Mark mark = processes_.mark_of(victim);
+  if (mark == 0) unclear_kill_ms_ = now_ms() + unclear_for_ms;
   for (Run& run : runs_) {
     if (run.channel && mark != 0 && run.mark == mark) run.memory_exceeded = true;
   }

@@ -110,8 +110,8 @@ class Init {
   std::int64_t last_look_ms_ = 0;
   int interval_ms_ = looks::shortest_ms;
   std::int64_t ended_for_memory_ms_ = 0;  // until when that may not have been seen
-  // Until when an end may be one that the kernel has made at the limit of memory.
-  std::int64_t kernel_killed_ms_ = 0;
+  // Until when an end may be one at the limit of memory, of which it is not known whose it is.
+  std::int64_t unclear_kill_ms_ = 0;
   std::array<Run, most_runs> runs_;
   std::array<Fd, 2 * most_runs> drains_;
 };
