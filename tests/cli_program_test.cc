@@ -43,7 +43,15 @@ TEST(CliProgram, AWrongWordIsSaidByWhatItIs) {
             "cloche: '--timeout' is nothing that mcp takes; see cloche mcp --help\n");
   EXPECT_EQ(cloche("run --timeout").said,
             "cloche: --timeout wants a value; see cloche run --help\n");
+  EXPECT_EQ(cloche("run --timeout 1s --timeout 2s true").said,
+            "cloche: --timeout may be said once; see cloche run --help\n");
+  EXPECT_EQ(cloche("run --user root true").said,
+            "cloche: root is a user of the system: choose another name\n");
   EXPECT_THAT(cloche("run --net http://x true").said, ::testing::HasSubstr("address of a page"));
+  const Ended no_key = bash(
+      "F=$(mktemp -d); ln -s loop $F/loop; $CLOCHE serve --port 0 --ssh-port 0 --ssh-host-key "
+      "$F/loop/key; rm -r $F");
+  EXPECT_THAT(no_key.said, ::testing::HasSubstr("name another file by --ssh-host-key"));
   EXPECT_THAT(cloche("image build --exec /tmp -o /tmp/x").said,
               ::testing::HasSubstr("cannot read /tmp"));
   EXPECT_THAT(bash("CLOCHE_WHEELS=/nope $CLOCHE run true").said,
@@ -227,6 +235,32 @@ TEST(CliProgram, TheDoctorSaysWhatThisMachineCanDo) {
   EXPECT_EQ(lost.status, 1);
   EXPECT_NE(lost.said.find("\"ok\": false"), std::string::npos);
   EXPECT_EQ(cloche("doctor --bogus").status, 2);
+}
+
+TEST(CliProgram, WithoutACacheFolderSandboxesRunAndTheDoctorSaysSo) {
+  for (const char* lack : {"unset HOME; ", "export HOME=/proc/nowhere; "}) {
+    const std::string bare = std::string("unset CLOCHE_CACHE XDG_CACHE_HOME; ") + lack;
+    const Ended said = bash(bare + "$CLOCHE doctor");
+    EXPECT_EQ(said.status, 0) << said.said;
+    EXPECT_THAT(said.said, ::testing::HasSubstr("note     cache folder"));
+    EXPECT_THAT(said.said, ::testing::HasSubstr("a command ran in "));
+    const Ended ran = bash(bare + "$CLOCHE run 'echo hello'");
+    EXPECT_THAT(ran.said, ::testing::EndsWith("\nhello\n"));
+    EXPECT_EQ(lines_of(ran.said), 2U) << ran.said;
+  }
+  // One that was named is wanted.
+  const Ended named = bash("CLOCHE_CACHE=/dev/null/nowhere $CLOCHE doctor");
+  EXPECT_EQ(named.status, 1);
+  EXPECT_THAT(named.said, ::testing::HasSubstr("problem  cache folder"));
+}
+
+TEST(CliProgram, MachineCodeIsShippedIntoNobodyElsesFolder) {
+  const std::string folder = ::testing::TempDir() + "cli-program-ship";
+  const Ended ended = bash("mkdir -p '" + folder + "' && echo mine >'" + folder +
+                           "/notes' && $CLOCHE prepare --ship '" + folder + "'");
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_THAT(ended.said, ::testing::HasSubstr("has other things than machine code"));
+  EXPECT_EQ(bash("cat '" + folder + "/notes'; rm -r '" + folder + "'").said, "mine\n");
 }
 
 TEST(CliProgram, ATimeLimitOverTenYearsIsRefusedWithTheRange) {

@@ -153,8 +153,6 @@ void TlsSession::close() {
   if (SSL_is_init_finished(session_)) SSL_shutdown(session_);
 }
 
-bool TlsSession::has_pending() const { return SSL_pending(session_) > 0; }
-
 std::string TlsSession::problem() const { return problem_; }
 
 bool TlsSession::has_said_end() const {

@@ -57,8 +57,6 @@ class TlsSession {
   TlsProgress write(std::span<const std::byte> from, std::size_t& count);
   // close_notify; nothing more is written.
   void close();
-  // Decrypted bytes wait inside, which no descriptor tells of.
-  bool has_pending() const;
 
   // Whether the server has said that it ends; after TlsProgress::closed.
   bool has_said_end() const;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/host_error.h"
 #include "kernel/linux/dispatch.h"
 #include "kernel/wasi/register.h"
@@ -36,6 +37,16 @@ wasm::ModuleStore::Options store_options(const EngineOptions& options) {
   return store;
 }
 
+// With code that came along it is a second for Python in each process; without, minutes.
+void say_where_nothing_is_kept(const EngineOptions& options) {
+  if (!options.cache_folder.empty() || !options.progress) return;
+  std::error_code error;
+  if (std::filesystem::exists(options.code_folder, error)) return;
+  if (const auto folder = usable_cache_folder(); !folder)
+    options.progress(
+        fmt::format("nothing that is compiled is kept: {}", folder.error().sentence()));
+}
+
 // A folder that cannot be used is no reason to have no sandboxes.
 std::unique_ptr<packages::WheelCache> open_wheel_cache(const EngineOptions& options) {
   const std::uint64_t limit = options.wheel_cache_bytes.value_or(default_wheel_cache_bytes());
@@ -50,6 +61,13 @@ std::unique_ptr<packages::WheelCache> open_wheel_cache(const EngineOptions& opti
     return nullptr;
   }
   return std::make_unique<packages::WheelCache>(folder, limit);
+}
+
+// Nothing of anybody else's is in its place.
+bool may_be_made_anew(const std::filesystem::path& folder) {
+  const auto there = std::filesystem::symlink_status(folder);
+  return !std::filesystem::exists(there) ||
+         (std::filesystem::is_directory(there) && wasm::ModuleStore::has_only_shipped(folder));
 }
 
 std::chrono::milliseconds default_idle_time() {
@@ -68,14 +86,7 @@ EngineOptions with_defaults(EngineOptions options) {
   if (options.code_folder.empty())
     options.code_folder = options.system_folder.parent_path() / "code";
   if (options.cache_folder.empty()) {
-    auto folder = usable_cache_folder();
-    if (folder) {
-      options.cache_folder = *std::move(folder);
-    } else if (options.progress && !std::filesystem::exists(options.code_folder)) {
-      // With code that came along it is a second for Python in each process; without, minutes.
-      options.progress(
-          fmt::format("nothing that is compiled is kept: {}", folder.error().sentence()));
-    }
+    if (auto folder = usable_cache_folder()) options.cache_folder = *std::move(folder);
   }
   if (options.compiler_program.empty())
     options.compiler_program = default_compiler_program(options.system_folder);
@@ -90,6 +101,7 @@ EngineState::EngineState(EngineOptions options)
       idle_after_(options_.pack_idle_after.value_or(default_idle_time())),
       natives_(options_.natives ? options_.natives
                                 : std::make_shared<NativeParts>(options_.system_folder)) {
+  say_where_nothing_is_kept(options_);
   try {
     // These threads begin now: begun by a guest's thread they would have that one's priority.
     timers_.add(std::chrono::steady_clock::now(), this, [] {});
@@ -115,13 +127,21 @@ void EngineState::prepare() {
 
 void ship_code(const EngineOptions& given, const std::filesystem::path& target) {
   const std::filesystem::path folder = target.has_filename() ? target : target.parent_path();
+  std::filesystem::path part = folder;
+  part += ".part";
+  for (const std::filesystem::path& made : {folder, part}) {
+    if (!may_be_made_anew(made))
+      throw request_error(
+          fmt::format("{} has other things than machine code: name a folder that is not there, or "
+                      "is empty",
+                      made.string()),
+          Errno::exist);
+  }
   EngineOptions options = with_defaults(given);
   options.code_folder.clear();
   wasm::Engine engine(wasm::Cpu::portable);
   wasm::ModuleStore modules(engine, store_options(options));
   // Complete or not at all.
-  std::filesystem::path part = folder;
-  part += ".part";
   std::filesystem::remove_all(part);
   for (const std::filesystem::path& program : programs_of_system(options.system_folder)) {
     const bool is_python = program.filename() == "python.wasm";

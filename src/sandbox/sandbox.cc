@@ -2,6 +2,7 @@
 #include "cloche/sandbox.h"
 
 #include <atomic>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -24,6 +25,9 @@ template <typename Make>
 auto with_errors_of_the_host(Make&& make) {
   try {
     return std::forward<Make>(make)();
+  } catch (const std::filesystem::filesystem_error& problem) {
+    throw HostError(problem.path1().string() + ": " + problem.code().message(),
+                    errno_from_host(problem.code().value()));
   } catch (const std::system_error& problem) {
     throw HostError(problem.what(), errno_from_host(problem.code().value()));
   }

@@ -42,6 +42,12 @@ bool is_user_name(std::string_view name) {
          std::ranges::all_of(name, fits);
 }
 
+// Whether one of the lines of /etc/passwd or /etc/group is of that name.
+bool has_account(std::string_view lines, std::string_view name) {
+  const std::string start = std::string(name) + ":";
+  return lines.starts_with(start) || lines.find("\n" + start) != lines.npos;
+}
+
 // Lines of /etc/passwd or /etc/group, in which the usual user has this name and home.
 std::string with_account(std::string_view lines, std::string_view name, std::string_view home) {
   const SandboxOptions usual;
@@ -119,6 +125,9 @@ void SandboxState::name_user(vfs::Namespace& space) const {
   vfs::PathOperations files(space, space.root(), vfs::root_credentials());
   const auto rewrite = [&](const std::string& path) -> Result<void> {
     CLOCHE_ASSIGN(const std::string lines, files.read_file(path, account_file_max_bytes));
+    if (options_.user != usual.user && has_account(lines, options_.user))
+      throw request_error(options_.user + " is a user of the system: choose another name",
+                          Errno::exist);
     return files.write_file(path, with_account(lines, options_.user, options_.home));
   };
   for (const std::string path : {"/etc/passwd", "/etc/group"}) {

@@ -177,13 +177,6 @@ Result<void> BaseBuilder::add_device(std::string_view path, FileType type, std::
   return {};
 }
 
-Result<void> BaseBuilder::add_tree(std::string_view path, const Frozen& tree) {
-  CLOCHE_ASSIGN(const Impl::Slot at, impl_->place(path));
-  CLOCHE_TRY(impl_->fs->graft(at.dir, at.name, tree));
-  impl_->restore(at.dir, at.dir_mtime);
-  return {};
-}
-
 Frozen BaseBuilder::freeze() { return impl_->fs->freeze(); }
 
 }  // namespace cloche::vfs

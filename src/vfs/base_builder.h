@@ -43,8 +43,6 @@ class BaseBuilder {
   Result<void> add_link(std::string_view path, std::string_view existing);
   Result<void> add_device(std::string_view path, FileType type, std::uint64_t rdev,
                           const BaseAttr& attr = {.mode = 0666});
-  // Everything of an earlier state under `path`, without a copy (see MemFs::graft).
-  Result<void> add_tree(std::string_view path, const Frozen& tree);
 
   // The state so far. The builder can go on; what it returned does not change.
   Frozen freeze();

@@ -83,11 +83,13 @@ HostFs::HostFs(const std::string& host_path, const Options& options) {
     throw HostError(host_path + " is neither a folder nor a regular file", Errno::inval);
   }
   // Said now, in one sentence, rather than by a guest's first access.
-  const int wanted =
-      R_OK | (is_folder ? X_OK : 0) | (options.access == HostAccess::writable ? W_OK : 0);
-  if (::faccessat(AT_FDCWD, descriptor_path(fd).c_str(), wanted, AT_EACCESS) != 0) {
-    throw HostError::from_errno("using " + host_path, errno);
-  }
+  const auto may = [path = descriptor_path(fd)](int what) {
+    return ::faccessat(AT_FDCWD, path.c_str(), what, AT_EACCESS) == 0;
+  };
+  if (!may(R_OK | (is_folder ? X_OK : 0))) throw HostError::from_errno("using " + host_path, errno);
+  if (options.access == HostAccess::writable && !may(W_OK))
+    throw HostError::from_errno(
+        "cannot write to " + host_path + ", so that it can only be mounted read-only", errno);
   impl_ = std::make_unique<Impl>(std::move(fd), *st, options);
   if (is_folder && impl_->options.use_openat2) {
     const UniqueFd probe(open_beneath(impl_->root_fd.get(), "."));

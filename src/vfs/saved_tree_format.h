@@ -34,7 +34,6 @@ enum class Piece : std::uint8_t { end = 0, data = 1, zeros = 2, hole = 3 };
 enum class Name : std::uint8_t { end = 0, add = 1, remove = 2 };
 
 constexpr std::uint64_t pages_of_one_piece_max = std::uint64_t{1} << 18;
-constexpr std::size_t attributes_max = 65536;
 
 class Encoder {
  public:

@@ -412,6 +412,16 @@ void ModuleStore::ship(const std::filesystem::path& program, const std::filesyst
   if (!index.flush()) throw HostError("cannot write to " + folder.string());
 }
 
+bool ModuleStore::has_only_shipped(const std::filesystem::path& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::filesystem::path name = entry.path().filename();
+    const bool is_shipped =
+        name == shipped_index || name.extension() == ".code" || name.extension() == ".part";
+    if (!is_shipped || !std::filesystem::is_regular_file(entry.symlink_status())) return false;
+  }
+  return true;
+}
+
 // The code of a program of the host that was loaded just now.
 void ModuleStore::copy_code(const std::filesystem::path& program, const Module& module,
                             const std::filesystem::path& target) {

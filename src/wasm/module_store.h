@@ -93,6 +93,9 @@ class ModuleStore {
   // stores elsewhere. For a store with a portable engine. Throws HostError.
   void ship(const std::filesystem::path& program, const std::filesystem::path& folder,
             Interruption interruption = Interruption::epochs);
+  // Whether all that is in the folder is of `ship`, so that it may be made anew; also where nothing
+  // is.
+  static bool has_only_shipped(const std::filesystem::path& folder);
 
   Engine& engine() const noexcept { return engine_; }
 

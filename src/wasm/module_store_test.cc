@@ -94,6 +94,8 @@ TEST_F(ModuleStoreTest, ShippedCodeNeedsNoCompiler) {
     Engine builder(Cpu::portable);
     ModuleStore(builder, {}).ship(path, folder / "shipped");
   }
+  EXPECT_TRUE(ModuleStore::has_only_shipped(folder / "shipped"));
+  EXPECT_FALSE(ModuleStore::has_only_shipped(folder));
   ModuleStore::Options with_shipped = options();
   with_shipped.shipped_folder = folder / "shipped";
   ModuleStore store(test_engine(), with_shipped);

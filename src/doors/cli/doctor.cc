@@ -176,6 +176,8 @@ Finding machine_code(const std::filesystem::path& shipped, const CacheFolder& ca
   std::error_code error;
   if (std::filesystem::exists(shipped, error))
     return {Kind::good, "machine code", "shipped in " + shipped.string(), {}};
+  if (cache.path.empty())
+    return {Kind::note, "machine code", "none is kept", "Each process compiles what it runs."};
   if (cache.used_bytes > 0) return {Kind::good, "machine code", "in the cache folder", {}};
   return {Kind::note, "machine code", "none yet",
           "The first sandboxes wait while programs are compiled; `cloche prepare` does that now, "
@@ -261,6 +263,12 @@ Finding examine(const CacheFolder& cache) {
   return {Kind::good, "cache folder", said, {}};
 }
 
+Finding examine_lack_of_cache(const Error& why) {
+  return {Kind::note, "cache folder", std::string(why.sentence()),
+          "Sandboxes run without one, and nothing that is compiled is kept: mend that, or name "
+          "another folder by CLOCHE_CACHE."};
+}
+
 bool all_well(const std::vector<Finding>& findings) {
   return std::ranges::none_of(findings,
                               [](const Finding& finding) { return finding.kind == Kind::problem; });
@@ -299,9 +307,10 @@ std::string as_json(const std::vector<Finding>& findings) {
 int doctor_command(const Options& options) {
   std::vector<Finding> findings = examine(look_at_machine());
   const std::filesystem::path system = sandbox::default_system_folder();
-  const CacheFolder cache = look_at_cache(sandbox::default_cache_folder());
+  const Result<std::filesystem::path, Error> usable = sandbox::usable_cache_folder();
+  const CacheFolder cache = usable ? look_at_cache(*usable) : CacheFolder{};
   findings.push_back(guests_system(system));
-  findings.push_back(examine(cache));
+  findings.push_back(usable ? examine(cache) : examine_lack_of_cache(usable.error()));
   findings.push_back(machine_code(system.parent_path() / "code", cache));
   // A machine that lacks something would fail here in its own words; the finding above has better ones.
   if (all_well(findings)) findings.push_back(first_command());

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cloche/error.h"
 #include "doors/cli/machine.h"
 
 namespace cloche::cli {
@@ -26,6 +27,8 @@ struct Finding {
 // Judges the facts; looks at nothing.
 std::vector<Finding> examine(const Machine& machine);
 Finding examine(const CacheFolder& cache);
+// Where sandboxes go on without one, as sandbox::usable_cache_folder says.
+Finding examine_lack_of_cache(const Error& why);
 
 // As lines for a person, or as one JSON object: {"ok", "version", "findings": [{"kind", "name",
 // "said", "advice"}]}.

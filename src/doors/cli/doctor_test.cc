@@ -84,6 +84,13 @@ TEST(Doctor, EachLackIsNamedWithWhatToDo) {
   }
 }
 
+TEST(Doctor, WithoutACacheFolderSandboxesRun) {
+  const Finding finding = examine_lack_of_cache(Error(ErrorKind::host, Errno::noent, "none"));
+  EXPECT_EQ(finding.kind, Kind::note);
+  EXPECT_EQ(finding.said, "none");
+  EXPECT_NE(finding.advice, "");
+}
+
 TEST(Doctor, AnotherProcessorHasNoLevel) {
   Machine machine = fine_machine();
   machine.architecture = "aarch64";

@@ -162,7 +162,8 @@ constexpr const char* prepare_page = R"page(cloche prepare [--ship FOLDER]
 Compiles all programs of the sandbox to machine code, and makes Python's images: once for this
 machine, into the cache folder ($CLOCHE_CACHE, or ~/.cache/cloche), so that no first command waits.
 With --ship machine code for any CPU of its kind (x86-64-v3) goes to FOLDER instead, which is to lie
-beside the guests' system under the name `code`.
+beside the guests' system under the name `code`. What machine code was there before is gone; a folder
+with anything else in it is refused.
 
   --ship FOLDER             where to (none: this machine's cache folder)
 

@@ -22,8 +22,15 @@ inline void parse_words(CLI::App& app, std::vector<std::string> words, const std
                         " takes; see cloche " + command + " --help");
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string text = error.what();
-    const std::string what =
-        text.ends_with(" missing") ? text.substr(0, text.find(':')) + " wants a value" : text;
+    const bool is_repeated = text.find(" At Most 1 ") != std::string::npos;
+    std::string what = text.substr(0, text.find(':'));
+    if (is_repeated) {
+      what += " may be said once";
+    } else if (text.ends_with(" missing")) {
+      what += " wants a value";
+    } else {
+      what = text;
+    }
     throw request_error(what + "; see cloche " + command + " --help");
   } catch (const CLI::ParseError& error) {
     throw request_error(std::string(error.what()) + "; see cloche " + command + " --help");

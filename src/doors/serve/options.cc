@@ -2,17 +2,12 @@
 #include "doors/serve/options.h"
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
-#include <functional>
-#include <limits>
-#include <map>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/resident_memory.h"
-#include "base/units.h"
-#include "doors/http/origin_guard.h"
+#include "doors/serve/settings.h"
 #include "sandbox/options/sandbox_option.h"
 
 namespace cloche::serve {
@@ -140,57 +135,21 @@ const sandbox::SandboxOption* granted_option(std::string_view flag) {
   return sandbox::find_option(flag.substr(grant_prefix.size()));
 }
 
-template <typename Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
-
-template <typename Number>
-Number need_number(const std::string& name, const std::string& text) {
-  const auto value = number_of<Number>(text);
-  if (!value) {
-    const std::string range =
-        sizeof(Number) > sizeof(std::uint16_t)
-            ? std::string()
-            : " from 0 to " + std::to_string(std::numeric_limits<Number>::max());
-    throw request_error(name + " wants a number" + range + ", not '" + text + "'");
-  }
-  return *value;
-}
-
-std::uint64_t need_bytes(const std::string& name, const std::string& text) {
-  const auto value = parse_bytes(text);
-  if (!value || *value == 0)
-    throw request_error(name + " wants a number of bytes, such as 512M or 2G; not '" + text + "'");
-  return *value;
-}
-
-std::chrono::seconds need_seconds(const std::string& name, const std::string& text) {
-  const auto value = parse_duration(text, std::chrono::seconds(1));
-  if (!value)
-    throw request_error(name + " wants seconds, or a time such as 90s, 30m or 2h; not '" + text +
-                        "'");
-  return std::chrono::duration_cast<std::chrono::seconds>(*value);
-}
-
-// NAME=IMAGE
-void read_template(e2b::DoorOptions& options, const std::string& name, const std::string& value) {
-  const std::size_t equals = value.find('=');
-  const std::string id = value.substr(0, equals);
-  static constexpr const char* letters =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./";
-  if (equals == value.npos || id.empty() || equals + 1 == value.size() ||
-      id.find_first_not_of(letters) != id.npos) {
-    throw request_error(name +
-                        " wants NAME=IMAGE, the NAME of letters, digits and - _ . /, such as "
-                        "debian=debian; not '" +
-                        value + "'");
-  }
-  if (!options.images.emplace(id, value.substr(equals + 1)).second)
-    throw request_error(name + " says twice what " + id + " is");
+// What depends on the whole line.
+void settle(Said& said) {
+  Options& options = said.options;
+  if (options.mcp_packages.empty() && options.sessions.sandbox.image.empty())
+    options.mcp_packages.assign(mcp::usual_packages.begin(), mcp::usual_packages.end());
+  const std::chrono::seconds usual(options.api == Api::steps ? 0 : 1800);
+  options.sessions.idle_timeout = said.idle_timeout.value_or(usual);
+  if (said.has_save && options.sessions.state_folder.empty())
+    throw request_error("--save is of no use without --state-dir");
+  if (!said.of_workers.empty() && options.isolation.by == Isolation::By::nothing)
+    throw request_error(said.of_workers + " is of no use without --isolate");
+  options.e2b.isolation = options.sessions.sandbox.isolation;
+  // Then it is of the templates alone.
+  if (options.sessions.sandbox.engine == EngineKind::wasm && !options.e2b.images.empty())
+    options.sessions.sandbox.isolation = cloche::Isolation::full;
 }
 
 void check_isolation(const Options& options) {
@@ -256,214 +215,12 @@ bool is_loopback(const std::string& host) {
 }
 
 Options parse(const std::vector<std::string>& words, Api api) {
-  Options options;
+  Said said;
+  Options& options = said.options;
   options.http.received_limit_bytes =
       std::max(options.http.received_limit_bytes, machine_memory_bytes() / 4);
   options.api = api;
   options.http.port = 8000;
-  std::optional<std::chrono::seconds> idle_timeout;
-  bool save_given = false;
-  std::string worker_option;
-  using Setter = std::function<void(const std::string& name, const std::string& value)>;
-  const std::map<std::string, Setter> setters{
-      {"--api",
-       [&](const auto&, const auto& value) {
-         if (value != "sessions" && value != "steps")
-           throw request_error("--api wants sessions or steps, not '" + value + "'");
-         options.api = value == "steps" ? Api::steps : Api::sessions;
-       }},
-      {"--host", [&](const auto&, const auto& value) { options.http.host = value; }},
-      {"--port",
-       [&](const auto& name, const auto& value) {
-         options.http.port = need_number<std::uint16_t>(name, value);
-       }},
-      {"--allow-host",
-       [&](const auto& name, const auto& value) {
-         if (value.empty() || value.find_first_of("/@ ") != value.npos)
-           throw request_error(name + " wants a name such as box.example, or *; not '" + value +
-                               "'");
-         options.allowed_hosts.push_back(value);
-       }},
-      {"--allow-origin",
-       [&](const auto& name, const auto& value) {
-         if (!http::OriginGuard::is_origin(value)) {
-           throw request_error(name + " wants an origin such as https://app.example, not '" +
-                               value + "'");
-         }
-         options.allowed_origins.push_back(value);
-       }},
-      {"--tls-cert", [&](const auto&, const auto& value) { options.http.tls_certificate = value; }},
-      {"--tls-key", [&](const auto&, const auto& value) { options.http.tls_key = value; }},
-      {"--token",
-       [&](const auto& name, const auto& value) {
-         if (value.empty()) throw request_error(name + " wants a token that is not empty");
-         options.tokens.push_back(value);
-       }},
-      {"--tokens-file", [&](const auto&, const auto& value) { options.tokens_file = value; }},
-      {"--max-connections",
-       [&](const auto& name, const auto& value) {
-         options.http.connection_limit = need_number<std::size_t>(name, value);
-         if (options.http.connection_limit < 4) throw request_error(name + " wants 4 at least");
-       }},
-      {"--unsent-limit",
-       [&](const auto& name, const auto& value) {
-         options.http.unsent_limit_bytes = need_bytes(name, value);
-       }},
-      {"--received-limit",
-       [&](const auto& name, const auto& value) {
-         options.http.received_limit_bytes = need_bytes(name, value);
-       }},
-      {"--rate-limit",
-       [&](const auto& name, const auto& value) {
-         options.requests_per_minute = need_number<std::uint64_t>(name, value);
-       }},
-      {"--max-sessions",
-       [&](const auto& name, const auto& value) {
-         options.sessions.session_limit = need_number<std::size_t>(name, value);
-       }},
-      {"--max-token-sessions",
-       [&](const auto& name, const auto& value) {
-         options.sessions.session_limit_per_owner = need_number<std::size_t>(name, value);
-       }},
-      {"--cell-key",
-       [&](const auto& name, const auto& value) {
-         options.sessions.cell = need_number<session::CellKey>(name, value);
-         if (options.sessions.cell == 0) throw request_error(name + " wants 1 to 65535");
-       }},
-      {"--peers",
-       [&](const auto& name, const auto& value) {
-         options.peers = cluster::PeerSource::parse(value);
-         if (!options.peers) {
-           throw request_error(name + " wants HOST:PORT,..., dns:NAME:PORT or file:FILE, not '" +
-                               value + "'");
-         }
-       }},
-      {"--peer-ca", [&](const auto&, const auto& value) { options.peer_authorities = value; }},
-      {"--peer-token-file",
-       [&](const auto& name, const auto& value) {
-         std::ifstream stream(value);
-         if (!std::getline(stream, options.peer_token) || options.peer_token.size() < 16 ||
-             options.peer_token.find_first_of(" \t\r") != std::string::npos)
-           throw request_error(
-               name + " wants a file with a secret of 16 characters or more, not '" + value + "'");
-       }},
-      {"--isolate",
-       [&](const auto& name, const auto& value) {
-         if (value != "owner" && value != "session")
-           throw request_error(name + " wants owner or session, not '" + value + "'");
-         options.isolation.by = value == "owner" ? Isolation::By::owner : Isolation::By::session;
-       }},
-      {"--max-workers",
-       [&](const auto& name, const auto& value) {
-         options.isolation.worker_limit = need_number<session::CellKey>(name, value);
-         if (options.isolation.worker_limit == 0) throw request_error(name + " wants 1 to 65535");
-         worker_option = name;
-       }},
-      {"--worker-memory",
-       [&](const auto& name, const auto& value) {
-         options.isolation.worker_memory_bytes = need_bytes(name, value);
-         worker_option = name;
-       }},
-      {"--worker-idle",
-       [&](const auto& name, const auto& value) {
-         options.isolation.idle = need_seconds(name, value);
-         worker_option = name;
-       }},
-      {"--drain",
-       [&](const auto& name, const auto& value) { options.drain = need_seconds(name, value); }},
-      {"--drain-notice",
-       [&](const auto& name, const auto& value) {
-         options.drain_notice = need_seconds(name, value);
-       }},
-      {"--idle-timeout",
-       [&](const auto& name, const auto& value) { idle_timeout = need_seconds(name, value); }},
-      {"--memory-limit",
-       [&](const auto& name, const auto& value) {
-         options.sessions.memory_limit_bytes = need_bytes(name, value);
-       }},
-      {"--state-dir",
-       [&](const auto& name, const auto& value) {
-         if (value.empty()) throw request_error(name + " wants a folder");
-         options.sessions.state_folder = value;
-       }},
-      {"--save",
-       [&](const auto& name, const auto& value) {
-         using session::SavePolicy;
-         const auto time = parse_duration(value, std::chrono::seconds(1));
-         if (value != "always" && value != "pause" && (!time || *time < std::chrono::seconds(1)))
-           throw request_error(name + " wants always, pause or seconds, not '" + value + "'");
-         options.sessions.save_policy = value == "always"  ? SavePolicy::always
-                                        : value == "pause" ? SavePolicy::pause
-                                                           : SavePolicy::interval;
-         if (time)
-           options.sessions.save_interval = std::chrono::duration_cast<std::chrono::seconds>(*time);
-         save_given = true;
-       }},
-      {"--mcp-packages",
-       [&](const auto&, const auto& value) {
-         for (std::size_t at = 0; at < value.size();) {
-           const std::size_t end = std::min(value.find(',', at), value.size());
-           if (end > at) options.mcp_packages.push_back(value.substr(at, end - at));
-           at = end + 1;
-         }
-       }},
-      {"--mcp-network",
-       [&](const auto&, const auto& value) { options.mcp_network.push_back(value); }},
-      {"--mcp-allow", [&](const auto&, const auto& value) { options.mcp_allow.push_back(value); }},
-      {"--mcp-tools",
-       [&](const auto& name, const auto& value) {
-         const auto set = mcp::tool_set_of(value);
-         if (!set)
-           throw request_error(name + " wants all, minimal or anthropic, not '" + value + "'");
-         options.mcp_tools = *set;
-       }},
-      {"--ssh-port",
-       [&](const auto& name, const auto& value) {
-         options.ssh_port = need_number<std::uint16_t>(name, value);
-         options.use_ssh_port = true;
-       }},
-      {"--domain",
-       [&](const auto& name, const auto& value) {
-         if (value.empty() || value.find_first_of("/@ ") != value.npos)
-           throw request_error(name + " wants a name such as box.example; not '" + value + "'");
-         options.e2b.domain = value;
-       }},
-      {"--e2b-template",
-       [&](const auto& name, const auto& value) { read_template(options.e2b, name, value); }},
-      {"--e2b-net",
-       [&](const auto& name, const auto& value) {
-         const auto rules =
-             sandbox::grant_of(*sandbox::find_option("net"), name, value).value.network.allow;
-         options.e2b.network.insert(options.e2b.network.end(), rules.begin(), rules.end());
-       }},
-      {"--e2b-build-net",
-       [&](const auto&, const auto& value) { options.e2b.build_network.push_back(value); }},
-      {"--ssh-host-key", [&](const auto&, const auto& value) { options.ssh_host_key = value; }},
-      {"--ssh-password", [&](const auto&, const auto& value) { options.ssh_password = value; }},
-      {"--audit-log",
-       [&](const auto& name, const auto& value) {
-         options.audit_log = telemetry::AuditLog::Target::parse(value);
-         if (!options.audit_log)
-           throw request_error(name + " wants a file, syslog or syslog:/SOCKET, not '" + value +
-                               "'");
-       }},
-      {"--otlp-endpoint",
-       [&](const auto& name, const auto& value) {
-         options.collector = telemetry::Collector::parse(value);
-         if (!options.collector) {
-           throw request_error(name +
-                               " wants http://HOST:PORT of a collector that takes OTLP/HTTP "
-                               "without TLS, not '" +
-                               value + "'");
-         }
-       }},
-      {"--log-format",
-       [&](const auto&, const auto& value) {
-         if (value != "text" && value != "json")
-           throw request_error("--log-format wants text or json, not '" + value + "'");
-         options.log_format = value == "json" ? http::LogFormat::json : http::LogFormat::text;
-       }},
-  };
   for (std::size_t i = 0; i < words.size(); ++i) {
     std::string name = words[i];
     std::optional<std::string> value;
@@ -471,42 +228,11 @@ Options parse(const std::vector<std::string>& words, Api api) {
       value = name.substr(equals + 1);
       name.resize(equals);
     }
-    if (name == "--no-console" && !value) {
-      options.use_console = false;
-      continue;
-    }
-    if (name == "--no-http2" && !value) {
-      options.http.use_http2 = false;
-      continue;
-    }
-    if (name == "--tls-self-signed" && !value) {
-      options.makes_certificate = true;
-      continue;
-    }
-    if (name == "--strict-token-sessions" && !value) {
-      options.owner_rule = cluster::OwnerRule::all;
-      continue;
-    }
-    if (name == "--take-keys" && !value) {
-      options.takes_keys = true;
-      continue;
-    }
-    if (name == "--e2b-debug" && !value) {
-      options.e2b.listens_for_debug = true;
-      continue;
-    }
-    if (name == "--e2b-internet" && !value) {
-      options.e2b.network.emplace_back("*");
-      continue;
-    }
-    if (name == "--e2b-secure-only" && !value) {
-      options.e2b.secrecy = e2b::DoorOptions::Secrecy::always;
-      continue;
-    }
-    const auto setter = setters.find(name);
+    if (!value && turn_switch(options, name)) continue;
+    const Setter set = find_setter(name);
     const sandbox::SandboxOption* of_session = session_option(name);
     const sandbox::SandboxOption* granted = granted_option(name);
-    if (setter == setters.end() && of_session == nullptr && granted == nullptr)
+    if (set == nullptr && of_session == nullptr && granted == nullptr)
       throw request_error("there is no option '" + name + "'");
     if (!value) {
       if (++i == words.size()) throw request_error(name + " wants a value");
@@ -514,27 +240,16 @@ Options parse(const std::vector<std::string>& words, Api api) {
     }
     if (granted != nullptr) {
       options.sessions.grants.push_back(sandbox::grant_of(*granted, name, *value));
-    } else if (of_session == nullptr) {
-      setter->second(name, *value);
-    } else {
+    } else if (of_session != nullptr) {
       sandbox::set_option(options.sessions.sandbox, *of_session, name, *value);
       options.has_session_options = true;
+    } else {
+      set(said, {name, *value});
     }
   }
-  if (options.mcp_packages.empty() && options.sessions.sandbox.image.empty())
-    options.mcp_packages.assign(mcp::usual_packages.begin(), mcp::usual_packages.end());
-  const std::chrono::seconds usual(options.api == Api::steps ? 0 : 1800);
-  options.sessions.idle_timeout = idle_timeout.value_or(usual);
-  if (save_given && options.sessions.state_folder.empty())
-    throw request_error("--save is of no use without --state-dir");
-  if (!worker_option.empty() && options.isolation.by == Isolation::By::nothing)
-    throw request_error(worker_option + " is of no use without --isolate");
-  options.e2b.isolation = options.sessions.sandbox.isolation;
-  // Then it is of the templates alone.
-  if (options.sessions.sandbox.engine == EngineKind::wasm && !options.e2b.images.empty())
-    options.sessions.sandbox.isolation = cloche::Isolation::full;
+  settle(said);
   check(options);
-  return options;
+  return std::move(options);
 }
 
 }  // namespace cloche::serve

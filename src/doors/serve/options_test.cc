@@ -95,7 +95,9 @@ TEST(ServeOptions, NumbersAreWholeAndInRange) {
     EXPECT_EQ(refusal({"--port", port}),
               "--port wants a number from 0 to 65535, not '" + port + "'");
   EXPECT_EQ(refusal({"--max-connections", "3"}), "--max-connections wants 4 at least");
-  EXPECT_EQ(refusal({"--cell-key", "0"}), "--cell-key wants 1 to 65535");
+  EXPECT_EQ(refusal({"--cell-key", "0"}), "--cell-key wants a number from 1 to 65535, not '0'");
+  EXPECT_EQ(refusal({"--cell-key", "70000"}),
+            "--cell-key wants a number from 1 to 65535, not '70000'");
   EXPECT_THAT(refusal({"--unsent-limit", "0"}), HasSubstr("512M or 2G"));
   EXPECT_THAT(refusal({"--unsent-limit", "99999999999T"}), HasSubstr("512M or 2G"));
   EXPECT_THAT(refusal({"--drain", "-1"}), HasSubstr("90s, 30m or 2h"));

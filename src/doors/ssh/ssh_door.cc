@@ -65,7 +65,8 @@ void make_key(const std::string& file) {
   if (written != SSH_OK || ::chmod(part.c_str(), 0600) != 0 ||
       (::link(part.c_str(), file.c_str()) != 0 && errno != EEXIST)) {
     ::unlink(part.c_str());
-    throw HostError("cannot write the SSH host key " + file);
+    throw HostError("cannot write the SSH host key " + file +
+                    ": name another file by --ssh-host-key");
   }
   ::unlink(part.c_str());
 }
@@ -74,7 +75,13 @@ void make_key(const std::string& file) {
 
 std::string prepare_host_key(const std::string& given) {
   std::string file = given.empty() ? usual_key_file() : given;
-  if (!std::filesystem::exists(file)) make_key(file);
+  std::error_code error;
+  const bool is_there = std::filesystem::exists(file, error);
+  if (error)
+    throw HostError("cannot use the SSH host key " + file + ": " + error.message() +
+                        ": name another file by --ssh-host-key",
+                    errno_from_host(error.value()));
+  if (!is_there) make_key(file);
   return file;
 }
 

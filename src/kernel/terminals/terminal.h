@@ -85,7 +85,6 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   enum class Side { slave, master };
   Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,
                              std::uint32_t argument, Side side) REQUIRES(kernel_lock);
-  const tty::WindowSize& window_size() const noexcept { return window_; }
   void set_window_size(const tty::WindowSize& size) REQUIRES(kernel_lock);
 
   // Woken when the other side did something.
