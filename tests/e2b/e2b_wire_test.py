@@ -481,6 +481,13 @@ class Files(WithServer):
         self.assertIn("Permission denied", box.run("cat /own/f")[1])
         self.assertEqual(box.agent("GET", "/files?path=/own/f")[2], b"secret")
         self.assertEqual(box.call("filesystem.Filesystem/Stat", {"path": "/own/f"})[1]["entry"]["owner"], "root")
+        # What goes to a folder leaves the folder, and what is in it, whose it was.
+        box.run("mkdir /own/deep; touch /own/deep/its", headers=root)
+        self.assertEqual(box.agent("POST", "/files?path=moved", b"m", **octets)[0], 200)
+        moved = {"source": "moved", "destination": "/own/deep/moved"}
+        self.assertEqual(box.call("filesystem.Filesystem/Move", moved)[0], 200)
+        for path, owner in [("/own/deep", "root"), ("/own/deep/its", "root"), ("/own/deep/moved", "user")]:
+            self.assertEqual(box.call("filesystem.Filesystem/Stat", {"path": path})[1]["entry"]["owner"], owner)
         self.assertEqual(len(box.call("filesystem.Filesystem/ListDir", {"path": "/own"})[1]["entries"]), 1)
         self.assertEqual(box.call("filesystem.Filesystem/MakeDir", {"path": "/made/deep"})[1]["entry"]["owner"], "user")
         self.assertEqual(box.call("filesystem.Filesystem/Move", {"source": "/own/f", "destination": "/moved/f"})[0], 200)
