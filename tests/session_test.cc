@@ -65,7 +65,7 @@ TEST(Sessions, NothingBeginsInOneThatIsClosed) {
   EXPECT_TRUE(manager.close(session->facts().id, ""));
   const auto time = std::chrono::milliseconds(60'000);
   for (const ShellState shell : {ShellState::fresh, ShellState::kept}) {
-    const RunResult result = use->run({.script = "sleep 1000", .timeout = time, .shell = shell});
+    const RunResult result = use->run({.script = "sleep 1000", .shell = shell, .timeout = time});
     EXPECT_EQ(result.status, RunStatus::killed);
   }
   EXPECT_EQ(use->run_python("while True: pass", {.timeout = time}).status, RunStatus::killed);

@@ -108,7 +108,7 @@ std::vector<std::shared_ptr<Session>> SessionManager::take_out_key(CellKey key) 
 // What runs has time until the deadline, and is ended then, once who waits for it has been told: what
 // it has done is there to be saved.
 void SessionManager::end_uses_of(const std::vector<std::shared_ptr<Session>>& sessions,
-                                 SteadyTime deadline) {
+                                 SteadyTime deadline) const {
   constexpr std::chrono::seconds time_to_end{1};
   std::vector<std::shared_ptr<Session>> used;
   for (const auto& session : sessions) {

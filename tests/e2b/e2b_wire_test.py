@@ -497,6 +497,19 @@ class Files(WithServer):
         self.assertEqual(box.agent("POST", "/files?path=/proc/none", b"x", **octets)[0], 400)
         box.rest("DELETE")
 
+    def test_there_are_no_snapshots_beyond_the_servers_memory(self):
+        with Server("serve") as server:
+            Box(server, key="any")
+            usual_mb = int(server.resident_mb())
+        with Server("serve", "--memory-limit", f"{usual_mb + 150}M", "--session-files", "1G") as server:
+            box = Box(server, key="any")
+            self.assertEqual(box.rest("POST", "/snapshots", {})[0], 201)
+            for number in range(16):
+                got = box.agent("POST", f"/files?path=f{number}", bytes([number]) * (16 << 20),
+                                **{"Content-Type": "application/octet-stream"})
+                self.assertEqual(got[0], 200)
+            self.assertEqual(box.rest("POST", "/snapshots", {})[0], 503)
+
     def test_a_packed_body_takes_no_more_than_it_may(self):
         import gzip
         octets = {"Content-Type": "application/octet-stream", "Content-Encoding": "gzip"}

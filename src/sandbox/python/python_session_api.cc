@@ -46,9 +46,8 @@ ExecuteResult PythonSession::execute(std::string_view code, const ExecuteOptions
   const auto told =
       sandbox.observer().begin(RunEvent::Kind::python, sandbox.scrub(std::string(code)));
   sandbox::Departure& departure = *state_->sandbox().departure_;
-  ExecuteResult result = departure.leaves().stop_requested()
-                             ? ExecuteResult{.status = ExecuteStatus::ok}  // settled as cancelled
-                             : state_->execute(code, options);
+  ExecuteResult result;  // that of one that has left is settled as cancelled
+  if (!departure.leaves().stop_requested()) result = state_->execute(code, options);
   result = departure.settled(std::move(result));
   told.end(exit_status_of(result), result.reason, result.duration);
   return result;
