@@ -56,6 +56,27 @@ TEST(Sessions, HaveLimits) {
   must_create(manager, {.owner = "b"});
 }
 
+// By who had it in use before.
+TEST(Sessions, NothingBeginsInOneThatIsClosed) {
+  SessionManager manager(engine(), {});
+  const SessionPtr session = must_create(manager);
+  const Session::Use use = Session::use(session);
+  const auto python = use.python();
+  EXPECT_TRUE(manager.close(session->facts().id, ""));
+  const auto time = std::chrono::milliseconds(60'000);
+  for (const ShellState shell : {ShellState::fresh, ShellState::kept}) {
+    const RunResult result = use->run({.script = "sleep 1000", .shell = shell, .timeout = time});
+    EXPECT_EQ(result.status, RunStatus::killed);
+  }
+  EXPECT_EQ(use->run_python("while True: pass", {.timeout = time}).status, RunStatus::killed);
+  EXPECT_EQ(python->execute("while True: pass", {.limits = {.timeout = time}}).status,
+            ExecuteStatus::cancelled);
+  LiveRunOptions live;
+  live.command = {.script = "sleep 1000", .timeout = time};
+  EXPECT_EQ(use->start(std::move(live))->wait().status, RunStatus::killed);
+  EXPECT_EQ(use->files().write("late", "").error(), Errno::canceled);
+}
+
 // Whoever comes last decides, also where a session is resumed before it stands still.
 TEST(Sessions, AFreezeThatWasOvertakenStopsNothing) {
   SessionManager manager(engine(), {});

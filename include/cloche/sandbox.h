@@ -156,7 +156,8 @@ class Sandbox {
   // (ECANCELED). One at a time, by one thread: begin_to_leave, fork, and then one of the others.
   void begin_to_leave();
   void stay();
-  // Ends all, as cancel() does; nothing that ends later counts.
+  // Ends all, as cancel() does, and what begins later; nothing that ends later counts. For good,
+  // and at any time: also where no fork is made.
   void leave();
 
   // The next run of the kept shell has a new one, without variables, in the home folder. Waits for

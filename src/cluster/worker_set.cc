@@ -25,6 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds answer_patience{1000};
+constexpr std::chrono::seconds silence_lasts{30};  // of one that has not answered: for new workers
 constexpr std::chrono::milliseconds first_pause{10};  // before one is asked whether it is idle
 constexpr std::chrono::milliseconds longest_pause{2000};
 constexpr unsigned keys_max = std::numeric_limits<CellKey>::max();
@@ -34,21 +35,23 @@ constexpr std::string_view of_session_word = " session";
 
 std::string keys_file(const std::string& folder) { return folder + "/workers"; }
 
-// The worker's own word about the question of that number; false where it says nothing in time. An
+enum class Word : std::uint8_t { idle, busy, none };
+
+// The worker's own word about the question of that number; none where it says nothing in time. An
 // answer that came too late for its question is passed over.
-bool says_idle(int channel, std::uint64_t number) {
+Word word_of(int channel, std::uint64_t number) {
   const auto deadline = Clock::now() + answer_patience;
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     pollfd wanted{channel, POLLIN, 0};
-    if (left.count() <= 0) return false;  // also for one that never stops talking
+    if (left.count() <= 0) return Word::none;  // also for one that never stops talking
     const int ready = ::poll(&wanted, 1, static_cast<int>(left.count()));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return false;
+    if (ready <= 0) return Word::none;
     const std::optional<ChannelMessage> answer = receive_message(channel);
-    if (!answer) return false;
-    if (answer->text == fmt::format("{}{}", idle_message, number)) return true;
-    if (answer->text == fmt::format("{}{}", busy_message, number)) return false;
+    if (!answer) return Word::none;
+    if (answer->text == fmt::format("{}{}", idle_message, number)) return Word::idle;
+    if (answer->text == fmt::format("{}{}", busy_message, number)) return Word::busy;
   }
 }
 
@@ -203,6 +206,7 @@ std::optional<NoWorker> WorkerSet::start(CellKey key) {
   worker.connections = 0;
   worker.is_done = false;
   worker.is_wanted = false;
+  worker.silent_until = {};
   worker.used = Clock::now();
   if (options_.started) options_.started(key, worker.owner);
   return std::nullopt;
@@ -348,11 +352,11 @@ bool WorkerSet::ends_when_idle(CellKey key) {
       send_message(channel->get(), fmt::format("{}{}", question_message, number)) != 0)
     return false;
   worker->asked = true;
-  bool idle = false;
+  Word word = Word::none;
   {
     const MutexUnlocked unlocked(mutex_);
-    idle = says_idle(channel->get(), number);
-    if (idle && options_.leaving) {
+    word = word_of(channel->get(), number);
+    if (word == Word::idle && options_.leaving) {
       auto connected = connect_over(channel->get());
       if (auto* fd = std::get_if<UniqueFd>(&connected)) options_.leaving(key, std::move(*fd));
     }
@@ -360,21 +364,26 @@ bool WorkerSet::ends_when_idle(CellKey key) {
   worker = find();
   if (!worker || worker->channel != channel) return false;
   worker->asked = false;
-  if (!idle || worker->connections != before) return false;
+  worker->silent_until = word == Word::none ? Clock::now() + silence_lasts : Clock::time_point();
+  if (word != Word::idle || worker->connections != before) return false;
   worker->is_done = true;
   end(*worker);
   return true;
 }
 
 // For one that is needed more: the one that has not been used for the longest time, where it has
-// nothing. True once it has ended.
+// nothing. True once it has ended. Waits for the words of some that stand still, and no more: those
+// are passed over the next time.
 bool WorkerSet::end_an_idle_one() {
+  const auto deadline = Clock::now() + 2 * answer_patience;
   std::vector<std::pair<Clock::time_point, CellKey>> candidates;
   for (const auto& [key, worker] : workers_) {
-    if (worker.stage == Stage::running) candidates.emplace_back(worker.used, key);
+    if (worker.stage == Stage::running && worker.silent_until <= Clock::now())
+      candidates.emplace_back(worker.used, key);
   }
   std::ranges::sort(candidates);
   for (const auto& [used, key] : candidates) {
+    if (Clock::now() >= deadline) break;
     if (!ends_when_idle(key)) continue;
     return changed_.wait_for(mutex_, options_.ending, [&, key = key]() REQUIRES(mutex_) {
       const auto found = workers_.find(key);

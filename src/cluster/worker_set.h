@@ -114,8 +114,10 @@ class WorkerSet {
     std::shared_ptr<UniqueFd> channel;  // of one that runs
     std::uint64_t connections = 0;      // that it was given
     bool asked = false;                 // whether it is idle, and has not said yet
-    bool is_done = false;               // it has said that it has nothing, and was ended
-    bool is_wanted = false;             // its session is in the state folder: it is started soon
+    // It has said nothing: until then it is not asked for the sake of another one.
+    std::chrono::steady_clock::time_point silent_until;
+    bool is_done = false;    // it has said that it has nothing, and was ended
+    bool is_wanted = false;  // its session is in the state folder: it is started soon
     std::chrono::steady_clock::time_point used;
     std::chrono::steady_clock::time_point killed;  // when it is, while it ends
   };

@@ -2,6 +2,7 @@
 #include "cluster/worker_set.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -70,6 +71,31 @@ TEST(WorkerSet, OneThatTakesNoConnectionIsOneOfAll) {
   ASSERT_EQ(all.size(), 1U);
   EXPECT_FALSE(all[0].second);
   spawner.kill(all[0].first);
+}
+
+TEST(WorkerSet, WhoWantsAPlaceIsNotKeptWaitingAgainByOneThatIsSilent) {
+  void* const shared = ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  auto* const questions = new (shared) std::atomic<int>(0);
+  Spawner::Options options;
+  sigemptyset(&options.signals);
+  Spawner spawner(options, [&](const WorkerTask& task) {
+    while (const std::optional<ChannelMessage> asked = receive_message(task.channel.get()))
+      *questions += asked->text.starts_with(question_message) ? 1 : 0;
+    return 0;
+  });
+  {
+    WorkerSet workers(spawner, {.limit = 1});
+    ASSERT_TRUE(std::holds_alternative<UniqueFd>(workers.connect("a")));
+    for (const char* owner : {"b", "c", "d"}) {
+      const auto refused = workers.connect(owner);
+      ASSERT_TRUE(std::holds_alternative<NoWorker>(refused));
+      EXPECT_EQ(std::get<NoWorker>(refused).why, NoWorker::Why::full);
+    }
+    EXPECT_EQ(*questions, 1);
+  }
+  ::munmap(shared, sizeof(std::atomic<int>));
 }
 
 TEST(WorkerSet, OneThatDoesNotEndLosesItsPlace) {

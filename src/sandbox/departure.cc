@@ -11,7 +11,7 @@ namespace cloche::sandbox {
 void Departure::begin() {
   std::stop_source begins = [this] {
     const MutexLock lock(mutex_);
-    phase_ = Phase::leaving;
+    if (phase_ != Phase::left) phase_ = Phase::leaving;
     leaver_ = std::this_thread::get_id();
     return begins_;
   }();
@@ -25,15 +25,21 @@ void Departure::at_files() {
 
 void Departure::stay() {
   const MutexLock lock(mutex_);
+  if (phase_ == Phase::left) return;
   phase_ = Phase::here;
   begins_ = std::stop_source();
   changed_.notify_all();
 }
 
 void Departure::leave() {
-  const MutexLock lock(mutex_);
-  phase_ = Phase::left;
-  changed_.notify_all();
+  std::stop_source begins = [this] {
+    const MutexLock lock(mutex_);
+    phase_ = Phase::left;
+    changed_.notify_all();
+    return begins_;
+  }();
+  begins.request_stop();
+  leaves_.request_stop();
 }
 
 std::stop_token Departure::begins() const {

@@ -19,14 +19,17 @@ namespace cloche::sandbox {
 
 class Departure {
  public:
+  // Nothing, but for the stop, after leave(), which is for good.
   void begin();
   // A fork takes the files now; that of the thread which has begun is the one.
   void at_files();
   void stay();
   void leave();
 
-  // Asked to stop by begin(): for what a fork waits for.
+  // Asked to stop by begin() and by leave(): for what a fork waits for.
   std::stop_token begins() const;
+  // Asked to stop by leave() alone: for all else.
+  std::stop_token leaves() const { return leaves_.get_token(); }
 
   // Whether what has ended before this call is in the sandbox that goes on. Waits until that is
   // known: with nothing that a fork needs.
@@ -48,6 +51,7 @@ class Departure {
   Phase phase_ GUARDED_BY(mutex_) = Phase::here;
   std::thread::id leaver_ GUARDED_BY(mutex_);
   std::stop_source begins_ GUARDED_BY(mutex_);
+  std::stop_source leaves_;
 };
 
 // How a run ended of which nothing is left.

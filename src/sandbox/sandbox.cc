@@ -96,12 +96,12 @@ class EitherStop {
   std::stop_callback<Pass> first_, second_;
 };
 
-// A fork waits for the runs of the kept shell, so its departure ends them.
+// A fork waits for the runs of the kept shell, so its departure ends them; others end with the
+// sandbox, also those that begin when it has ended.
 RunResult run_settled(sandbox::Backend& backend, sandbox::Departure& departure,
                       const RunOptions& options) {
-  if (options.shell != ShellState::kept || !options.argv.empty())
-    return departure.settled(backend.run(options));
-  const EitherStop stop(options.stop, departure.begins());
+  const bool is_waited_for = options.shell == ShellState::kept && options.argv.empty();
+  const EitherStop stop(options.stop, is_waited_for ? departure.begins() : departure.leaves());
   RunOptions stopped = options;
   stopped.stop = stop.token();
   return departure.settled(backend.run(stopped));
@@ -138,7 +138,10 @@ std::unique_ptr<LiveRun> Sandbox::start(LiveRunOptions options) {
     *is_lost = result.status == RunStatus::exited && !departure->counts();
     if (given) given(*is_lost ? sandbox::cancelled_run(result) : result);
   };
-  return std::unique_ptr<LiveRun>(new LiveRun(backend_->start(std::move(options)), is_lost));
+  std::unique_ptr<LiveRun> run(new LiveRun(backend_->start(std::move(options)), is_lost));
+  // What leaves after this look finds the run, and ends it.
+  if (departure_->leaves().stop_requested()) run->kill();
+  return run;
 }
 
 RunResult Sandbox::run_python(std::string_view source, const PythonOptions& options) {

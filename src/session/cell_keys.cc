@@ -105,15 +105,17 @@ std::vector<std::shared_ptr<Session>> SessionManager::take_out_key(CellKey key) 
   return taken;
 }
 
-// What runs has time until the deadline, and is ended then: what it has done is there to be saved.
+// What runs has time until the deadline, and is ended then, once who waits for it has been told: what
+// it has done is there to be saved.
 void SessionManager::end_uses_of(const std::vector<std::shared_ptr<Session>>& sessions,
-                                 SteadyTime deadline) {
+                                 SteadyTime deadline) const {
   constexpr std::chrono::seconds time_to_end{1};
   std::vector<std::shared_ptr<Session>> used;
   for (const auto& session : sessions) {
     if (!session->begin_to_leave(deadline)) used.push_back(session);
   }
   for (const auto& session : used) {
+    let_go(*session);
     if (const std::shared_ptr<Sandbox> sandbox = session->sandbox()) sandbox->cancel();
   }
   const SteadyTime end = std::chrono::steady_clock::now() + time_to_end;

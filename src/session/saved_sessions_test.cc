@@ -213,6 +213,22 @@ TEST_F(SavedSessions, WhatEndsAsItsKeyIsGivenUpIsSaved) {
   EXPECT_EQ(get(manager->find(session->facts().id, "me")), "ended");
 }
 
+TEST_F(SavedSessions, WhoWaitsIsToldBeforeWhatRunsIsEndedForItsKey) {
+  std::optional<Session::Use> use;
+  auto manager = start({.cell = 1, .stopping = [&](const Session&) {
+                          if (!use) return;
+                          EXPECT_TRUE((*use)->files().write("f", "told"));
+                          use.reset();
+                        }});
+  const std::string id = create(*manager)->facts().id;
+  use = Session::use(manager->find(id, "me"));
+  ASSERT_TRUE(*use);
+  EXPECT_TRUE(manager->give_up_key(1, std::chrono::milliseconds(0)));
+  manager = nullptr;
+  manager = start({.cell = 1});
+  EXPECT_EQ(get(manager->find(id, "me")), "told");
+}
+
 TEST_F(SavedSessions, ACellThatStartsAnewTakesBackTheKeysThatItHad) {
   auto manager = start({.cell = 2});
   const std::string id = create(*manager)->facts().id;

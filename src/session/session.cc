@@ -370,7 +370,7 @@ bool Session::close(const std::function<void()>& stopping) {
     python = std::move(python_);
   }
   stopping();
-  if (sandbox) sandbox->cancel();
+  if (sandbox) sandbox->leave();
   return true;
 }
 

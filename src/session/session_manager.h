@@ -291,8 +291,8 @@ class SessionManager {
   // What the folder has, as sessions, which nobody finds yet; expired ones are removed.
   std::vector<std::shared_ptr<Session>> find_saved(SessionSaver& saver);
   std::vector<std::shared_ptr<Session>> take_out_key(CellKey key);
-  static void end_uses_of(const std::vector<std::shared_ptr<Session>>& sessions,
-                          SteadyTime deadline);
+  void end_uses_of(const std::vector<std::shared_ptr<Session>>& sessions,
+                   SteadyTime deadline) const;
   void end_all_of(const std::vector<std::shared_ptr<Session>>& sessions);
   std::variant<Session::Loaded, Session::LoadProblem> load(Session& session);
   Result<void> save_now(const std::shared_ptr<Session>& session);

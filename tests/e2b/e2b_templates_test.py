@@ -135,6 +135,16 @@ class Templates(unittest.TestCase):
         self.assertEqual(self.ask("DELETE", "/templates/mine")[0], 204)
         self.assertEqual(self.ask("GET", f"/templates/{first}/builds/{new}/status")[0], 404)
 
+    def test_builds_that_are_deleted_keep_no_place_among_those_that_wait(self):
+        step = {"type": "RUN", "args": ["sleep 1000"]}
+        for number in range(2 + 16 + 1):
+            template, build = self.request(f"long-{number}")
+            self.assertEqual(self.begin(template, build, step)[0], 202 if number < 18 else 429, number)
+        self.assertEqual(self.ask("DELETE", "/templates/long-17")[0], 204)
+        self.assertEqual(self.begin(template, build, step)[0], 202)
+        for number in range(19):
+            self.assertEqual(self.ask("DELETE", f"/templates/long-{number}")[0], 204)
+
     def test_builds_take_turns(self):
         begun = []
         for number in range(5):

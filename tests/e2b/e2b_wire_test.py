@@ -481,6 +481,13 @@ class Files(WithServer):
         self.assertIn("Permission denied", box.run("cat /own/f")[1])
         self.assertEqual(box.agent("GET", "/files?path=/own/f")[2], b"secret")
         self.assertEqual(box.call("filesystem.Filesystem/Stat", {"path": "/own/f"})[1]["entry"]["owner"], "root")
+        # What goes to a folder leaves the folder, and what is in it, whose it was.
+        box.run("mkdir /own/deep; touch /own/deep/its", headers=root)
+        self.assertEqual(box.agent("POST", "/files?path=moved", b"m", **octets)[0], 200)
+        moved = {"source": "moved", "destination": "/own/deep/moved"}
+        self.assertEqual(box.call("filesystem.Filesystem/Move", moved)[0], 200)
+        for path, owner in [("/own/deep", "root"), ("/own/deep/its", "root"), ("/own/deep/moved", "user")]:
+            self.assertEqual(box.call("filesystem.Filesystem/Stat", {"path": path})[1]["entry"]["owner"], owner)
         self.assertEqual(len(box.call("filesystem.Filesystem/ListDir", {"path": "/own"})[1]["entries"]), 1)
         self.assertEqual(box.call("filesystem.Filesystem/MakeDir", {"path": "/made/deep"})[1]["entry"]["owner"], "user")
         self.assertEqual(box.call("filesystem.Filesystem/Move", {"source": "/own/f", "destination": "/moved/f"})[0], 200)
@@ -489,6 +496,19 @@ class Files(WithServer):
         self.assertEqual(box.agent("GET", "/files?path=/own")[0], 404)
         self.assertEqual(box.agent("POST", "/files?path=/proc/none", b"x", **octets)[0], 400)
         box.rest("DELETE")
+
+    def test_there_are_no_snapshots_beyond_the_servers_memory(self):
+        with Server("serve") as server:
+            Box(server, key="any")
+            usual_mb = int(server.resident_mb())
+        with Server("serve", "--memory-limit", f"{usual_mb + 150}M", "--session-files", "1G") as server:
+            box = Box(server, key="any")
+            self.assertEqual(box.rest("POST", "/snapshots", {})[0], 201)
+            for number in range(16):
+                got = box.agent("POST", f"/files?path=f{number}", bytes([number]) * (16 << 20),
+                                **{"Content-Type": "application/octet-stream"})
+                self.assertEqual(got[0], 200)
+            self.assertEqual(box.rest("POST", "/snapshots", {})[0], 503)
 
     def test_a_packed_body_takes_no_more_than_it_may(self):
         import gzip

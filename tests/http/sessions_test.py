@@ -130,10 +130,22 @@ class Sessions(unittest.TestCase):
             self.ask("POST", path + "/commands", {"command": "echo a; sleep 60", "timeout": 1}),
             (200, {"status": "timeout", "exitCode": None, "stdout": "a\n", "stderr": ""}))
         for body in [{}, {"command": 1}, {"command": "x", "timeout": 0},
-                     {"command": "x", "timeout": 301}, {"command": "x", "env": {"A": 1}}]:
+                     {"command": "x", "timeout": 301}, {"command": "x", "env": {"A": 1}},
+                     {"command": "x", "cwd": 1}]:
             self.check_error(self.ask("POST", path + "/commands", body), 400, "INVALID_PARAMETER")
         self.check_error(self.ask("POST", path + "/code", {"code": "x", "language": "cobol"}), 400,
                          "INVALID_PARAMETER")
+        self.assertEqual(self.ask("POST", path + "/commands", {"command": "pwd", "cwd": "/usr"})[1]["stdout"], "/usr\n")
+        code = {"code": "import os; print(os.getcwd())", "cwd": "/usr"}
+        self.assertEqual(self.ask("POST", path + "/code", code)[1]["stdout"], "/usr\n")
+        self.assertNotEqual(self.ask("POST", path + "/commands", {"command": "pwd", "cwd": "/none"})[1]["exitCode"], 0)
+
+    def test_a_name_that_occurs_twice_is_refused(self):
+        path = f"/sessions/{self.create()}"
+        for where, body in [("/sessions", '{"ttl": 60, "ttl": 61}'),
+                            (path + "/commands", '{"command": "true", "command": "false"}'),
+                            (path + "/code", '{"code": "1", "env": {"A": "1", "A": "2"}}')]:
+            self.check_error(self.ask("POST", where, body), 400, "INVALID_REQUEST")
 
     def test_files(self):
         path = f"/sessions/{self.create()}/files"

@@ -277,6 +277,7 @@ std::optional<Denial> Boxes::set_network(const BoxPtr& box, NetworkWish wish) {
 }
 
 std::variant<Snapshot, Denial> Boxes::snapshot(const BoxPtr& box, const std::string& name) {
+  if (auto denial = no_memory()) return *std::move(denial);
   const auto use = session::Session::use(box->session);
   if (!use) return Denial{409, "the sandbox is not running"};
   Snapshot snapshot{.id = random_id(),
@@ -290,6 +291,7 @@ std::variant<Snapshot, Denial> Boxes::snapshot(const BoxPtr& box, const std::str
 }
 
 std::variant<Snapshot, Denial> Boxes::take_template(const BoxPtr& box, const BoxStart& start) {
+  if (auto denial = no_memory()) return *std::move(denial);
   const auto use = session::Session::use(box->session);
   if (!use) return Denial{409, "the sandbox is not running"};
   // What a build may reach its sandboxes may not.
@@ -304,6 +306,14 @@ std::variant<Snapshot, Denial> Boxes::take_template(const BoxPtr& box, const Box
                .start = start,
                .is_template = true},
               {});
+}
+
+// As for a new session.
+std::optional<Denial> Boxes::no_memory() const {
+  const session::Room room = sessions_.room();
+  if (room.memory_limit_bytes == 0 || room.memory_bytes <= room.memory_limit_bytes)
+    return std::nullopt;
+  return Denial{503, "the server has no memory for a snapshot: delete others, or try again later"};
 }
 
 std::variant<Snapshot, Denial> Boxes::keep(Snapshot snapshot, const std::string& name) {

@@ -32,14 +32,16 @@ auto with_files(Sandbox& sandbox, const Actor& actor, Work&& work) {
 }
 
 // The same for work that makes something at `path`, with the folders that lead to it: what was made
-// as root is then of who asks.
+// as root is then of who asks. A folder that was there stays whose it was.
 template <typename Work>
 auto with_files_at(Sandbox& sandbox, const Actor& actor, const std::string& path, Work&& work) {
   auto done = work(sandbox.files(actor.account));
   if (!is_for_root(actor, done)) return done;
-  const std::string made = first_missing(sandbox.files(Account::root), path);
-  done = work(sandbox.files(Account::root));
-  if (done) give_to(sandbox, actor, made);
+  Files& files = sandbox.files(Account::root);
+  const std::string made = first_missing(files, path);
+  const Result<FileInfo> there = files.stat(path);
+  done = work(files);
+  if (done && !(there && there->kind == FileKind::directory)) give_to(sandbox, actor, made);
   return done;
 }
 

@@ -173,13 +173,17 @@ std::optional<Snapshot> TemplateBuild::run(Boxes& boxes, TemplateFiles& files,
   try {
     const auto use = session::Session::use(box->session);
     StepState state{box->start.user, box->start.workdir};
-    std::optional<Failure> failure;
+    const auto cancelled = [this] {
+      return stop_.stop_requested() ? std::optional(Failure{"the build was cancelled"})
+                                    : std::nullopt;
+    };
+    std::optional<Failure> failure = cancelled();
     for (std::size_t i = 0; use && !failure && i < plan.steps.size(); ++i) {
       number = std::to_string(i + 1);
       log("info", fmt::format("[{}/{}] {}", number, plan.steps.size(), step_label(plan.steps[i])),
           number);
-      failure = stop_.stop_requested() ? Failure{"the build was cancelled"}
-                                       : do_step(*use, files, plan.steps[i], state, number);
+      failure = do_step(*use, files, plan.steps[i], state, number);
+      if (!failure) failure = cancelled();
     }
     if (!use) failure = Failure{"the time for a build is over, or the server is about to end"};
     if (!failure) {

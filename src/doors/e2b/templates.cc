@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "base/random.h"
 #include "net/rule.h"
@@ -143,9 +144,13 @@ std::optional<Denial> Templates::begin(const std::string& owner, const std::stri
 
 void Templates::run(Job job) {
   const std::string owner = job.owner;
-  if (const auto made = job.work->run(boxes_, files_, job.plan, std::move(job.wish))) {
-    publish(owner, job.template_id, job.work->id(), made->id, job.tags);
-    job.work->finish();
+  try {
+    if (const auto made = job.work->run(boxes_, files_, job.plan, std::move(job.wish))) {
+      publish(owner, job.template_id, job.work->id(), made->id, job.tags);
+      job.work->finish();
+    }
+  } catch (const std::exception& error) {
+    job.work->fail(error.what(), "base");
   }
   if (auto next = next_job(owner))
     workers_.post([this, next = *std::move(next)]() mutable { run(std::move(next)); });
@@ -234,6 +239,7 @@ bool Templates::remove(const std::string& owner, const std::string& said) {
     for (const auto& [tag, what] : found->tags) ids.push_back(what.snapshot_id);
     const std::string id = found->id;
     std::erase_if(templates_, [&](const Template& each) { return each.id == id; });
+    std::erase_if(waiting_, [&](const Job& job) { return job.template_id == id; });
   }
   if (latest) latest->cancel(boxes_);
   drop_snapshots(owner, ids);

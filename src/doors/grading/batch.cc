@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace cloche::grading {
@@ -13,6 +14,14 @@ RunVerdict error(std::string sentence) {
   RunVerdict verdict;
   verdict.message = std::move(sentence);
   return verdict;
+}
+
+RunVerdict graded(const Batch::Grade& grade, const RunRequest& request) {
+  try {
+    return grade(request);
+  } catch (const std::exception& why) {
+    return error(why.what());
+  }
 }
 
 }  // namespace
@@ -40,7 +49,7 @@ void Batch::post_next(Gate& gate) {
   gate.enter({.owner = owner_,
               .work =
                   [self = shared_from_this(), index, &gate] {
-                    self->answer(index, self->grade_(self->requests_[index]));
+                    self->answer(index, graded(self->grade_, self->requests_[index]));
                     self->post_next(gate);
                   },
               .refused =

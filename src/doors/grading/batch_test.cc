@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <future>
 #include <mutex>
+#include <stdexcept>
 
 #include "base/json.h"
 
@@ -46,6 +47,16 @@ TEST(BatchTest, AnswersInOrder) {
   for (std::size_t i = 0; i < 50; ++i)
     EXPECT_EQ(answer["results"][i]["run_result"]["stdout"], std::to_string(i));
   EXPECT_EQ(answer_of({}, {})["results"].size(), 0U);
+}
+
+TEST(BatchTest, OneThatCannotBeGradedIsAnError) {
+  const Json answer = answer_of(numbered(5), [](const RunRequest& one) {
+    if (one.code == "2") throw std::runtime_error("no memory");
+    return printed(one.code);
+  });
+  ASSERT_EQ(answer["results"].size(), 5U);
+  EXPECT_EQ(answer["results"][2]["message"], "no memory");
+  EXPECT_EQ(answer["results"][4]["run_result"]["stdout"], "4");
 }
 
 TEST(BatchTest, RunsAsManyAtOnceAsItIsWide) {

@@ -2,6 +2,7 @@
 #include "doors/grading/gate.h"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -41,10 +42,18 @@ void Gate::enter(Job job) {
     ++line.running;
   }
   if (job.patience == Patience::endless) return start(std::move(job));
-  workers_.do_here([this, job = std::move(job)] {
+  workers_.do_here([this, job = std::move(job)]() mutable { do_job(std::move(job)); });
+}
+
+void Gate::do_job(Job job) {
+  try {
     job.work();
-    pass_on(job.owner);
-  });
+  } catch (const std::exception&) {
+    // It has ended, and its client is told so by whoever has its exchange.
+  }
+  const std::string owner = std::move(job.owner);
+  job = {};
+  pass_on(owner);
 }
 
 // Of the owners that have a place, one that has the fewest in progress, and of these who waits for
@@ -86,10 +95,7 @@ void Gate::pass_on(const std::string& owner) {
 }
 
 void Gate::start(Job job) {
-  workers_.post([this, job = std::move(job)] {
-    job.work();
-    pass_on(job.owner);
-  });
+  workers_.post([this, job = std::move(job)]() mutable { do_job(std::move(job)); });
 }
 
 void Gate::look_for_late_ones() {

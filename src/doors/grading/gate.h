@@ -67,6 +67,8 @@ class Gate {
     std::deque<Waiting> queue;
   };
   bool has_place(const Line& line) const REQUIRES(mutex_);
+  // One that throws has ended.
+  void do_job(Job job);
   // The owner's job has ended: a place is free.
   void pass_on(const std::string& owner);
   std::optional<Job> take_next() REQUIRES(mutex_);

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <latch>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -61,6 +62,26 @@ TEST_F(GateTest, EndsAfterTheJobsThatAreInProgress) {
     }
     ASSERT_TRUE(has_ended);
   }
+}
+
+TEST_F(GateTest, AJobThatThrowsKeepsNoPlace) {
+  session::WorkerPool workers(4);
+  Gate gate(workers, {.running = 1});
+  const auto throwing = [](Gate::Patience patience) {
+    return Gate::Job{.owner = "one",
+                     .work = [] { throw std::runtime_error("no"); },
+                     .refused = [] {},
+                     .patience = patience};
+  };
+  EXPECT_NO_THROW(gate.enter(throwing(Gate::Patience::limited)));
+  EXPECT_EQ(gate.running(), 0U);
+  gate.enter(throwing(Gate::Patience::endless));
+  std::latch ended(1);
+  gate.enter({.owner = "one",
+              .work = [&] { ended.count_down(); },
+              .refused = [] {},
+              .patience = Gate::Patience::endless});
+  ended.wait();
 }
 
 TEST_F(GateTest, RunsSoManyAtOnceAndTheOthersInOrder) {

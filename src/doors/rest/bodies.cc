@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/json.h"
+#include "base/result.h"
 #include "doors/rest/replies.h"
 #include "doors/ssh/public_key.h"
 #include "sandbox/options/option_json.h"
@@ -22,16 +23,14 @@ constexpr std::int64_t timeout_max_s = 300;
 constexpr std::size_t metadata_max_bytes = 64 << 10;
 constexpr std::size_t image_max_bytes = 1024;
 
-// An object, or null for anything else. Of equal names the last counts.
-Object read_object(std::string_view body) {
-  auto read = read_json<Object>(body, {.repeated = RepeatedNames::last_wins});
-  if (std::holds_alternative<JsonProblem>(read) || !std::get<Object>(read).is_object())
-    return nullptr;
+Result<Object, http::Response> read_object(std::string_view body) {
+  auto read = read_json<Object>(body, {});
+  const auto* problem = std::get_if<JsonProblem>(&read);
+  if (problem && problem->kind == JsonProblem::Kind::beyond_bounds)
+    return error(400, "INVALID_REQUEST", problem->sentence);
+  if (problem || !std::get<Object>(read).is_object())
+    return error(400, "INVALID_REQUEST", "the body must be a JSON object");
   return std::get<Object>(std::move(read));
-}
-
-http::Response malformed() {
-  return error(400, "INVALID_REQUEST", "the body must be a JSON object");
 }
 
 http::Response invalid(std::string_view message) {
@@ -78,6 +77,15 @@ std::optional<http::Response> read_environment(const Object& body, CommandBody& 
   return std::nullopt;
 }
 
+std::optional<http::Response> read_folder(const Object& body, CommandBody& to) {
+  const Object* folder = member(body, "cwd");
+  if (!folder) return std::nullopt;
+  if (!folder->is_string() || has_nul(folder->get_ref<const std::string&>()))
+    return invalid("cwd must be a path");
+  to.folder = folder->get<std::string>();
+  return std::nullopt;
+}
+
 std::optional<http::Response> read_source(const Object& body, const char* name, CommandBody& to) {
   const Object* source = member(body, name);
   if (!source || !source->is_string())
@@ -95,8 +103,9 @@ Checked<CreateBody> read_create(std::string_view body) {
   session::SessionRequest& request = create.request;
   request.ttl = std::chrono::seconds(ttl_default_s);
   if (body.find_first_not_of(" \t\r\n") == std::string_view::npos) return create;
-  const Object json = read_object(body);
-  if (json.is_null()) return malformed();
+  const auto read = read_object(body);
+  if (!read) return read.error();
+  const Object& json = *read;
   if (const Object* ttl = member(json, "ttl")) {
     const auto seconds = whole(*ttl);
     if (!seconds || *seconds < ttl_min_s || *seconds > ttl_max_s) {
@@ -139,18 +148,21 @@ Checked<CreateBody> read_create(std::string_view body) {
 }
 
 Checked<CommandBody> read_command(std::string_view body) {
-  const Object json = read_object(body);
-  if (json.is_null()) return malformed();
+  const auto read = read_object(body);
+  if (!read) return read.error();
+  const Object& json = *read;
   CommandBody command;
   if (auto wrong = read_source(json, "command", command)) return *std::move(wrong);
   if (auto wrong = read_timeout(json, command)) return *std::move(wrong);
   if (auto wrong = read_environment(json, command)) return *std::move(wrong);
+  if (auto wrong = read_folder(json, command)) return *std::move(wrong);
   return command;
 }
 
 Checked<CommandBody> read_code(std::string_view body) {
-  const Object json = read_object(body);
-  if (json.is_null()) return malformed();
+  const auto read = read_object(body);
+  if (!read) return read.error();
+  const Object& json = *read;
   CommandBody command;
   if (auto wrong = read_source(json, "code", command)) return *std::move(wrong);
   command.language = sandbox::Language::python;
@@ -163,6 +175,7 @@ Checked<CommandBody> read_code(std::string_view body) {
   }
   if (auto wrong = read_timeout(json, command)) return *std::move(wrong);
   if (auto wrong = read_environment(json, command)) return *std::move(wrong);
+  if (auto wrong = read_folder(json, command)) return *std::move(wrong);
   return command;
 }
 

@@ -24,6 +24,7 @@ struct CommandBody {
   sandbox::Language language = sandbox::Language::bash;
   std::chrono::seconds timeout{60};
   std::map<std::string, std::string> environment;
+  std::string folder;  // where it runs; empty: the usual one
 };
 
 // `wish`: of the request as JSON, where there is one.

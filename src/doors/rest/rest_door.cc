@@ -279,6 +279,7 @@ void RestDoor::run(Kind kind, const SessionPtr& session, const http::Request& re
 RunResult RestDoor::run_in(Sandbox& sandbox, const CommandBody& body) {
   RunOptions options;
   options.environment = body.environment;
+  options.cwd = body.folder;
   options.timeout = body.timeout;
   options.output_limit_bytes = 16ULL << 20;
   options.argv = sandbox::code_command(sandbox, body.language, body.source);

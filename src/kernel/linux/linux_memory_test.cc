@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+
 #include "kernel/kernel.h"
 #include "kernel/linux/linux_puppet_testing.h"
+#include "vfs/tree_watch.h"
 
 namespace cloche::kernel::lnx {
 namespace {
@@ -36,6 +40,37 @@ TEST(linux_memory, a_shared_mapping_reaches_its_file) {
     store(guest, at, "HELLO");
   });
   run_guest(machine, [](Guest& guest) { EXPECT_EQ(guest.content("f"), "HELLO world"); });
+}
+
+TEST(linux_memory, a_file_that_is_cut_while_its_mapping_is_written_stays_cut) {
+  constexpr std::uint32_t bytes = 4 << 20;  // more than is written in a turn
+  TestKernel machine;
+  machine.write_file("/tmp/f", std::string(bytes, '.'), 0666);
+  int cuts = 0;
+  std::unique_ptr<vfs::TreeWatch> watch;
+  {
+    const KernelLock lock(machine.kernel().mutex());
+    const auto node = [&](std::string_view path) REQUIRES(kernel_lock) {
+      return *machine.files().lookup(machine.files().root(), path, vfs::Follow::yes,
+                                     vfs::root_credentials());
+    };
+    watch = *vfs::TreeWatch::make(node("/tmp"), vfs::TreeWatch::Depth::directory,
+                                  [&cuts, file = node("/tmp/f")] {
+                                    ++cuts;
+                                    EXPECT_TRUE(file.fs().set_attr(file.ino(), {.size = 1}));
+                                  });
+  }
+  run_guest(machine, [](Guest& guest) {
+    const std::int32_t fd = guest.open("/tmp/f", o_rdwr);
+    const std::int32_t at = guest.call(nr_mmap2, 0, bytes, prot_rw, map_shared, fd, 0);
+    ASSERT_GT(at, 0);
+    store(guest, at, "HELLO");
+  });
+  EXPECT_EQ(cuts, 1);
+  machine.with_files([&](vfs::PathOperations& files) {
+    watch.reset();
+    EXPECT_EQ(*files.read_file("/tmp/f", bytes), "H");
+  });
 }
 
 TEST(linux_memory, what_is_put_over_a_shared_mapping_is_not_its_file) {

@@ -11,16 +11,18 @@ namespace {
 
 void write_back(Task& task, const wasm::GuestMemory& memory, std::uint64_t start, std::uint64_t end,
                 const SharedMapping& shared, std::uint64_t file_offset) REQUIRES(kernel_lock) {
-  const Result<vfs::Stat> stat = shared.node.stat();
-  if (!stat || file_offset >= stat->size) return;
-  const std::uint64_t length = std::min(end - start, stat->size - file_offset);
-  const auto bytes = memory.slice(static_cast<std::uint32_t>(start), length);
+  const auto bytes = memory.slice(static_cast<std::uint32_t>(start), end - start);
   const auto io = shared.node.fs().open(shared.node.ino(), vfs::Access::write);
   if (!bytes || !io) return;
   // What a process has written that must die goes to the file all the same.
   Turns turns(task);
   for (std::size_t done = 0; done < bytes->size(); done += piece_bytes) {
-    const auto piece = bytes->subspan(done, std::min(piece_bytes, bytes->size() - done));
+    // In the turns of others the file may have been cut.
+    const Result<vfs::Stat> stat = shared.node.stat();
+    if (!stat || file_offset + done >= stat->size) return;
+    const std::size_t left =
+        std::min<std::uint64_t>(bytes->size() - done, stat->size - file_offset - done);
+    const auto piece = bytes->subspan(done, std::min(piece_bytes, left));
     const Result<std::size_t> written = (*io)->write(file_offset + done, piece);
     if (!written || *written < piece.size()) return;
     (void)turns.go_on();

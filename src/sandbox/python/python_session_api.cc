@@ -45,7 +45,10 @@ ExecuteResult PythonSession::execute(std::string_view code, const ExecuteOptions
   sandbox::Backend& sandbox = *state_->sandbox().backend_;
   const auto told =
       sandbox.observer().begin(RunEvent::Kind::python, sandbox.scrub(std::string(code)));
-  ExecuteResult result = state_->sandbox().departure_->settled(state_->execute(code, options));
+  sandbox::Departure& departure = *state_->sandbox().departure_;
+  ExecuteResult result;  // that of one that has left is settled as cancelled
+  if (!departure.leaves().stop_requested()) result = state_->execute(code, options);
+  result = departure.settled(std::move(result));
   told.end(exit_status_of(result), result.reason, result.duration);
   return result;
 }
