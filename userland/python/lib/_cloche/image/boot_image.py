@@ -70,7 +70,7 @@ def build(modules=""):
     _adapt()
     _quiet()
     state.image_modules = frozenset(sys.modules)
-    _rehearse(start)
+    _without_ends(_rehearse, start)
     state.image_modules = frozenset(sys.modules)
     state.modules_at_start = len(sys.modules)
     _take_turns(start)
@@ -132,6 +132,16 @@ def _import_packages(modules):
                 print(f"{name} is not in the image: {error!r}", file=sys.stderr)
         from ..libraries import figures
         figures.forget()
+
+
+def _without_ends(function, *args):
+    """Calls a function that ends programs: what modules of the image do at the end of a program is left to the programs that come."""
+    import atexit
+    import threading
+    ends, run = threading._threading_atexits, atexit._run_exitfuncs
+    threading._threading_atexits, atexit._run_exitfuncs = [], lambda: None
+    function(*args)
+    threading._threading_atexits, atexit._run_exitfuncs = ends, run
 
 
 def _rehearse(start):
