@@ -183,6 +183,16 @@ class Module:
         before, there = self.added.get(section, (0, b""))
         self.added[section] = before + count, there + content
 
+    def copied(self, index, name):
+        """The index of a function more, that does what the one with this index does by now."""
+        _, start, end = self.places[index]
+        body = self.changed.get(index) or bytes(self.data[start:end])
+        copy = self.functions() + self.added.get(FUNCTIONS, (0, b""))[0]
+        self.more(FUNCTIONS, 1, encode(self.type_of(index)))
+        self.more(CODE, 1, encode(len(body)) + body)
+        self.name_more([(copy, f"{name}.copied".encode())])
+        return copy
+
     def name_more(self, names):
         self.added_names += names
 

@@ -33,7 +33,7 @@ def build(modules=""):
     posix_processes.install()
     linux_calls.install()
     _replace_sockets()
-    from ..libraries import databases, figures, imports, integers, keys
+    from ..libraries import databases, figures, floats, imports, integers, keys
     from ..pictures import install as pictures
     from ..processes import pseudo_terminals, shared_values, signal_calls, trip
     from ..programs import streams
@@ -59,6 +59,7 @@ def build(modules=""):
     pseudo_terminals.install()
     shared_values.install()
     integers.install()
+    floats.install()
     keys.install()
     databases.install()
     pictures.install()
@@ -216,7 +217,7 @@ def _make_immortal():
 
 
 # Modules of C that userland/python/extensions.py has put beside those that the interpreter was built with.
-EXTENSIONS = ("_curses", "_curses_panel", "_decimal", "_scrypt", "_waits", "_zstd")
+EXTENSIONS = ("_curses", "_curses_panel", "_decimal", "_floats", "_scrypt", "_waits", "_zstd")
 
 
 def _identity():
