@@ -183,6 +183,23 @@ class Module:
         before, there = self.added.get(section, (0, b""))
         self.added[section] = before + count, there + content
 
+    def place_of(self, name):
+        """Where the table has this function."""
+        index = self.index(name)
+        _, at, _ = self.sections[ELEMENTS]
+        count, at = uleb(self.data, at)
+        for _ in range(count):
+            flags, at = uleb(self.data, at)
+            if flags != 0 or self.data[at:at + 1] != CONST:
+                raise PatchError("the interpreter fills its table in an unknown way")
+            base, at = sleb(self.data, at + 1)
+            number, at = uleb(self.data, at + 1)
+            for place in range(base, base + number):
+                found, at = uleb(self.data, at)
+                if found == index:
+                    return place
+        raise PatchError(f"{name} has no place in the table")
+
     def copied(self, index, name):
         """The index of a function more, that does what the one with this index does by now."""
         _, start, end = self.places[index]
