@@ -312,5 +312,17 @@ TEST(Figures, AreFilesForTheHost) {
             "figure-1.png\nfigure-2.png\nPNG");
 }
 
+// What a package has imported of the library is as fresh in the packages' image as anywhere.
+TEST(Packages, OfAnImageHaveNotEndedWithIt) {
+  Engine engine({.system_folder = CLOCHE_ROOTFS_DIR, .package_images = PackageImages::first});
+  const auto sandbox = engine.create({.packages = {"scikit-learn"}});
+  const RunResult result = run(
+      *sandbox,
+      "python3 -c 'import asyncio, sys; loaded = \"concurrent.futures.thread\" in sys.modules; "
+      "from concurrent.futures import ThreadPoolExecutor as Pool; "
+      "print(loaded, Pool(1).submit(abs, -1).result(), asyncio.run(asyncio.to_thread(abs, -2)))'");
+  EXPECT_EQ(result.stdout_data, "True 1 2\n") << result.stderr_data;
+}
+
 }  // namespace
 }  // namespace cloche::testing

@@ -1,10 +1,11 @@
 # packages: pandas scipy scikit-learn
 """Integers in pandas, scipy and scikit-learn: right numbers, and C code that is given the indices that it expects."""
+import io
 import warnings
 
 import numpy as np
 import pandas as pd
-import scipy.cluster.hierarchy, scipy.ndimage, scipy.optimize, scipy.signal, scipy.sparse, scipy.sparse.csgraph, scipy.spatial, scipy.special, scipy.stats
+import scipy.cluster.hierarchy, scipy.io, scipy.ndimage, scipy.optimize, scipy.signal, scipy.sparse, scipy.sparse.csgraph, scipy.spatial, scipy.special, scipy.stats
 from scipy import sparse
 import sklearn.cluster, sklearn.datasets, sklearn.decomposition, sklearn.ensemble, sklearn.feature_extraction.text, sklearn.linear_model
 import sklearn.metrics, sklearn.model_selection, sklearn.naive_bayes, sklearn.neighbors, sklearn.preprocessing, sklearn.svm, sklearn.tree
@@ -69,7 +70,12 @@ df.groupby("k").v.nunique()
 df.groupby("k").v.rank()
 df.groupby("k").v.transform("sum")
 df.groupby("k").v.nth(1)
+df.w.where(df.v > 4).groupby(df.k).ffill()
+df.where(df.v > 4).groupby(df.k).bfill()
+df.groupby("k").ffill(limit=1)
 df.groupby("k").head(1).v
+scipy.io.mmread(io.StringIO("%%MatrixMarket matrix coordinate real general\\n3 3 2\\n1 2 1.5\\n3 1 2\\n")).toarray().tolist()
+(scipy.io.mmwrite("m.mtx", m), scipy.io.mmread("m.mtx").sum())[1]
 df.groupby("k").v.idxmax()
 df.groupby("k").v.shift()
 df.groupby(["k", "v"]).w.sum().tolist()

@@ -158,6 +158,13 @@ with open("mapped", "w+b") as file:
         memory[149999] = 6
         memory[149990:149999] = b"123456789"
     print(os.pread(file.fileno(), 11, 149990), os.fstat(file.fileno()).st_size)
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as memory:
+        with memoryview(memory) as view:
+            print(view.readonly, bytes(view[149990:149993]))
+        print(attempt(file.readinto, memory))
+    with mmap.mmap(file.fileno(), 0) as memory, memoryview(memory) as view:
+        view[0:1] = b"w"
+    print(attempt(memoryview, memory), os.pread(file.fileno(), 1, 0))
 
 # What one child has used, and not those before it.
 used = []

@@ -99,6 +99,14 @@ class Linking(unittest.TestCase):
         self.assertEqual(results["third"], 20 + 14 + 1 + 5 + 5)
         self.assertEqual(results["fourth"], results["third"] + 1)
 
+    def test_a_function_goes_on_as_a_copy_under_what_takes_its_place(self):
+        module = self.base()
+        copy = module.copied(module.index("twice"), "twice")
+        module.change("twice", b"\0" + GET + b"\0" + CALL + encode(copy) + b"\x41\x01\x6a\x0b")
+        whole = module.written()
+        self.assertEqual(Module(bytearray(whole)).index("twice.copied"), copy)
+        self.assertEqual(self.results(whole)["first"], 43)  # by its place in the table
+
     def test_imported_functions_are_called_too(self):
         importing = """__attribute__((import_module("host"), import_name("door"))) int door(int, long long);
 int first(int x) { return door(x, 1); }"""

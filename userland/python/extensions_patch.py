@@ -6,6 +6,7 @@ Modules are found by the interpreter's own table of built-in modules, which was 
 import re
 
 import extensions
+import floats_patch
 from interpreter_data import InterpreterData
 from wasm_link import append
 from wasm_module import CALL, CONST, DATA, GET, LEB, LOAD, PAGE, TEE, PatchError, encode, encode_signed, once, uleb, with_locals
@@ -109,3 +110,4 @@ def patch(module):
     waits(module, added.functions)
     files(module, added.functions)
     databases(module, added.functions)
+    floats_patch.patch(module, added.functions)

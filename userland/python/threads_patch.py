@@ -25,6 +25,7 @@ MONOTONIC = 1
 # sqlite3.Connection has it.
 TIMES_BUSY, WAITS, CONNECTION = 464, 1 << 30, 8
 NAP_NS = 500_000
+EAGAIN = 6  # WASI's
 ROOM = 64
 
 
@@ -48,6 +49,9 @@ def request(module, magic, words, local):
 def patch(module):
     # pthread_create(thread, attributes, function, argument)
     body, frame, _ = with_locals(b"\0", 4, 1)
+    # Threads of others than CPython there are none of: the host starts them by its function.
+    body += assemble("local.get 2; i32.const PLACE; i32.ne; if; i32.const EAGAIN; return; end",
+                     PLACE=module.place_of(EXPORTS["cloche_thread_start"]), EAGAIN=EAGAIN)
     # The answer is the thread's number, or 0, in the place of the argument.
     body += request(module, b"thr0", [3], frame) + DROP
     body += GET + b"\0" + GET + bytes([frame]) + b"\x28\x02\x04" + STORE + b"\0"

@@ -183,6 +183,33 @@ class Module:
         before, there = self.added.get(section, (0, b""))
         self.added[section] = before + count, there + content
 
+    def place_of(self, name):
+        """Where the table has this function."""
+        index = self.index(name)
+        _, at, _ = self.sections[ELEMENTS]
+        count, at = uleb(self.data, at)
+        for _ in range(count):
+            flags, at = uleb(self.data, at)
+            if flags != 0 or self.data[at:at + 1] != CONST:
+                raise PatchError("the interpreter fills its table in an unknown way")
+            base, at = sleb(self.data, at + 1)
+            number, at = uleb(self.data, at + 1)
+            for place in range(base, base + number):
+                found, at = uleb(self.data, at)
+                if found == index:
+                    return place
+        raise PatchError(f"{name} has no place in the table")
+
+    def copied(self, index, name):
+        """The index of a function more, that does what the one with this index does by now."""
+        _, start, end = self.places[index]
+        body = self.changed.get(index) or bytes(self.data[start:end])
+        copy = self.functions() + self.added.get(FUNCTIONS, (0, b""))[0]
+        self.more(FUNCTIONS, 1, encode(self.type_of(index)))
+        self.more(CODE, 1, encode(len(body)) + body)
+        self.name_more([(copy, f"{name}.copied".encode())])
+        return copy
+
     def name_more(self, names):
         self.added_names += names
 

@@ -9,6 +9,7 @@ MAP_SHARED, MAP_PRIVATE, MAP_ANON, MAP_ANONYMOUS, MAP_POPULATE, MAP_NORESERVE = 
 MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED = range(5)
 PAGESIZE = ALLOCATIONGRANULARITY = 4096
 error = OSError
+_WRITABLE = 1  # of a buffer that is asked for
 _PIECE = 65536  # bytes that are looked at together for changes
 _ZEROS = bytes(_PIECE)
 _CHANGED = bytes(1) + b"\xff" * 255  # a translation: what is not 0 is all ones
@@ -68,6 +69,15 @@ class mmap(bytearray):
             raise TypeError("mmap can't modify a readonly memory map.")
 
     closed = property(lambda self: self._closed)
+
+    def __buffer__(self, flags):
+        self._check()
+        view = bytearray.__buffer__(self, flags)
+        if self._access != ACCESS_READ:
+            return view
+        if flags & _WRITABLE:
+            raise BufferError("Object is not writable.")
+        return view.toreadonly()
 
     def __getitem__(self, key):
         self._check()

@@ -33,7 +33,7 @@ def build(modules=""):
     posix_processes.install()
     linux_calls.install()
     _replace_sockets()
-    from ..libraries import databases, figures, imports, integers, keys
+    from ..libraries import databases, figures, floats, imports, integers, keys, parallel
     from ..pictures import install as pictures
     from ..processes import pseudo_terminals, shared_values, signal_calls, trip
     from ..programs import streams
@@ -59,6 +59,8 @@ def build(modules=""):
     pseudo_terminals.install()
     shared_values.install()
     integers.install()
+    floats.install()
+    parallel.install()
     keys.install()
     databases.install()
     pictures.install()
@@ -70,7 +72,7 @@ def build(modules=""):
     _adapt()
     _quiet()
     state.image_modules = frozenset(sys.modules)
-    _rehearse(start)
+    _without_ends(_rehearse, start)
     state.image_modules = frozenset(sys.modules)
     state.modules_at_start = len(sys.modules)
     _take_turns(start)
@@ -132,6 +134,16 @@ def _import_packages(modules):
                 print(f"{name} is not in the image: {error!r}", file=sys.stderr)
         from ..libraries import figures
         figures.forget()
+
+
+def _without_ends(function, *args):
+    """Calls a function that ends programs: what modules of the image do at the end of a program is left to the programs that come."""
+    import atexit
+    import threading
+    ends, run = threading._threading_atexits, atexit._run_exitfuncs
+    threading._threading_atexits, atexit._run_exitfuncs = [], lambda: None
+    function(*args)
+    threading._threading_atexits, atexit._run_exitfuncs = ends, run
 
 
 def _rehearse(start):
@@ -206,7 +218,7 @@ def _make_immortal():
 
 
 # Modules of C that userland/python/extensions.py has put beside those that the interpreter was built with.
-EXTENSIONS = ("_curses", "_curses_panel", "_decimal", "_scrypt", "_waits", "_zstd")
+EXTENSIONS = ("_curses", "_curses_panel", "_decimal", "_floats", "_scrypt", "_waits", "_zstd")
 
 
 def _identity():

@@ -72,6 +72,21 @@ def _pandas_columns(construction):
     construction.sanitize_array = sanitize_array
 
 
+def _pandas_groups(groups):
+    """C code of fillings takes a product of indices for indices."""
+    numpy = groups.np
+
+    class Indices(numpy.ndarray):
+        def __rmul__(self, number):
+            return numpy.multiply(number, self, dtype=numpy.intp)
+
+    def ones(shape, dtype=float):
+        made = numpy.ones(shape, dtype)
+        return made.view(Indices) if dtype is numpy.intp else made
+
+    groups.np = _Numpy(numpy, ones=ones)
+
+
 def _scipy_peaks(finding):
     import numpy
     inner = finding._arg_peaks_as_expected
@@ -112,6 +127,7 @@ def install():
     imports.after("numpy.lib._function_base_impl", _numpy_select)
     imports.after("pandas.core.internals.managers", _pandas_blocks)
     imports.after("pandas.core.construction", _pandas_columns)
+    imports.after("pandas._libs.groupby", _pandas_groups)
     imports.after("scipy.signal._peak_finding", _scipy_peaks)
     imports.after("scipy.special._lambertw", _scipy_orders)
     imports.after("scipy.special._spherical_bessel", _scipy_orders)

@@ -1,0 +1,32 @@
+"""Which of numpy's functions warn of divisions by zero, overflow and invalid values in floats.
+
+`_floats` (userland/python/extensions/floats.c) sees them by results that are no finite numbers. An infinite one is a division by zero
+or an overflow: that differs.
+"""
+from . import imports
+
+PLAIN, POLES, BY_ZERO, POWERS = 1, 2, 3, 4
+RULES = {
+    # An infinite result of finite numbers is an overflow,
+    PLAIN: """add subtract multiply square exp exp2 expm1 sinh cosh sin cos tan sqrt arcsin arccos arccosh hypot logaddexp logaddexp2
+              ldexp degrees rad2deg""",
+    # a division by zero,
+    POLES: "log log2 log10 log1p arctanh",
+    # one where the last operand is zero,
+    BY_ZERO: "divide floor_divide remainder fmod divmod reciprocal",
+    # and one where the first is.
+    POWERS: "power float_power",
+}
+
+
+def _watch(umath):
+    import _floats
+    from numpy._core.multiarray import dtype
+    for rule, names in RULES.items():
+        for name in names.split():
+            _floats.watch(getattr(umath, name), rule)
+    _floats.watch_numbers(dtype("d").type, dtype("f").type)
+
+
+def install():
+    imports.after("numpy._core.umath", _watch)
