@@ -159,8 +159,18 @@ class ChildProcess extends EventEmitter {
     if (done && signalOf(signal) !== 0) this.killed = true;
     return done;
   }
-  ref() {}
-  unref() {}
+  ref() { this._hold(true); }
+  unref() { this._hold(false); }
+  // Whether the program waits for this one.
+  _hold(on) {
+    if (on === Boolean(this._held) || (on && this._over)) return;
+    this._held = on;
+    internal.children += on ? 1 : -1;
+    if (on) this._look?.ref();
+    else this._look?.unref();
+    for (const stream of this.stdio) stream?.[on ? 'ref' : 'unref']?.();
+    internal.rearm();
+  }
   [Symbol.dispose]() { this.kill(); }
 }
 
@@ -195,10 +205,13 @@ function spawn(file, given, givenOptions) {
     const state = native.wait(child.pid, 1);
     if (typeof state !== 'number' && state[0] === 0) {
       pause = Math.min(pause * 2, 16);
-      internal.os.setTimeout(look, pause);
+      child._look = setTimeout(look, pause);
+      if (!child._held) child._look.unref();
       return;
     }
     const { status, signal } = typeof state === 'number' ? { status: -1, signal: null } : outcome(state);
+    child._over = true;
+    child._hold(false);
     child.exitCode = status;
     child.signalCode = signal;
     child.stdin?.destroy();
@@ -206,7 +219,8 @@ function spawn(file, given, givenOptions) {
     for (const stream of [child.stdout, child.stderr]) if (stream && !stream.listenerCount('data') && !stream.listenerCount('readable')) stream.resume();
     done();
   };
-  internal.os.setTimeout(look, 1);
+  child._hold(true);
+  child._look = setTimeout(look, 1);
   process.nextTick(() => child.emit('spawn'));
   if (options.timeout) {
     const timer = setTimeout(() => child.kill(options.killSignal), options.timeout);

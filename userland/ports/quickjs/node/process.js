@@ -26,8 +26,8 @@ const check = (result, call) => {
   return result;
 };
 process.title = 'node';
-process.version = 'v20.0.0';
-process.versions = { node: '20.0.0', quickjs: '0.16.2' };
+process.version = 'v20.20.2';
+process.versions = { node: '20.20.2', quickjs: '0.16.2' };
 process.release = { name: 'node' };
 process.arch = 'wasm32';
 process.platform = 'linux';
@@ -89,7 +89,7 @@ process.kill = (pid, signal = 'SIGTERM') => {
 const ticks = [];
 process.nextTick = (callback, ...args) => {
   if (typeof callback !== 'function') throw new TypeError('The "callback" argument must be of type function.');
-  if (ticks.push([callback, args]) === 1) queueMicrotask(runTicks);
+  if (ticks.push([internal.bound(callback), args]) === 1) queueMicrotask(runTicks);
 };
 function runTicks() {
   while (ticks.length) {

@@ -73,6 +73,11 @@ class Packer {
     }
     return out;
   }
+  reset() {
+    native.zlibReset(this.#stream);
+    this.#done = this.#between = false;
+    this.size = 0;
+  }
   close() { native.zlibClose(this.#stream); }
 }
 
@@ -96,7 +101,11 @@ for (const kind of Object.keys(kinds)) {
       super(options);
       this.#packer = new Packer(kind, options);
       this.bytesWritten = 0;
+      // What programs take hold of that unpack without waiting: the two names are Node.js's own.
+      this._handle = { close: () => this.#packer.close() };
     }
+    _processChunk(chunk, flush) { return Buffer.concat(this.#packer.take(bytesOf(chunk), flush)); }
+    reset() { this.#packer.reset(); }
     _transform(chunk, encoding, callback) {
       this.bytesWritten += chunk.length;
       this.#give(chunk, this.options.flush ?? constants.Z_NO_FLUSH, callback);
