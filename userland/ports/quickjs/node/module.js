@@ -30,8 +30,8 @@ function packageAbove(file) {
   }
 }
 function isModule(file) {
-  if (file.endsWith('.mjs')) return true;
-  if (!file.endsWith('.js') && path.extname(file) !== '') return false;
+  if (/\.m[jt]s$/.test(file)) return true;
+  if (!/\.[jt]s$/.test(file) && path.extname(file) !== '') return false;
   return packageAbove(file).found?.type === 'module';
 }
 
@@ -42,6 +42,14 @@ function notFound(name, from, imported) {
   error.code = imported ? 'ERR_MODULE_NOT_FOUND' : 'MODULE_NOT_FOUND';
   if (!imported) error.requireStack = from ? [from] : [];
   return error;
+}
+
+// The source of a file, without its types where it is TypeScript.
+const sources = new Map();
+function sourceOf(file) {
+  if (!/\.[cm]?ts$/.test(file)) return std.loadFile(file);
+  if (!sources.has(file)) sources.set(file, internal.builtin('typescript').strip(std.loadFile(file).replace(/^#!.*/, ''), file));
+  return sources.get(file);
 }
 
 function asFile(name) {
@@ -162,7 +170,7 @@ Module._nodeModulePaths = (from) => {
 };
 Module._cache = Object.create(null);
 Module._extensions = {
-  '.js': (module, file) => module._compile(std.loadFile(file), file),
+  '.js': (module, file) => module._compile(sourceOf(file), file),
   '.json': (module, file) => {
     try {
       module.exports = JSON.parse(std.loadFile(file).replace(/^\ufeff/, ''));
@@ -252,14 +260,14 @@ native.setModuleHooks(
     if (name.startsWith('node:')) return handOn(name, internal.builtin(name));
     if (name.endsWith('.json')) return handOn(name, load(name).exports);
     if (!isModule(name) && !looksLikeModule(name)) return handOn(name, load(name).exports);
-    const source = std.loadFile(name).replace(/^#!.*/, '');
+    const source = sourceOf(name).replace(/^#!.*/, '');
     return withMeta(source, name);
   });
 
 // A .js file of a package that does not say: it is a module when it uses what only modules have.
 function looksLikeModule(file) {
-  if (file.endsWith('.cjs') || packageAbove(file).found?.type === 'commonjs') return false;
-  return usesModules(std.loadFile(file));
+  if (/\.c[jt]s$/.test(file) || packageAbove(file).found?.type === 'commonjs') return false;
+  return usesModules(sourceOf(file));
 }
 function usesModules(source) {
   const bare = source.replace(/\/\*[\s\S]*?\*\/|(^|[^:'"`\\])\/\/.*$/gm, '$1');
@@ -348,6 +356,10 @@ function runMain(source, file) {
 }
 
 function evaluateMain(source, command, name) {
+  if (command.type?.endsWith('-typescript')) {
+    source = internal.builtin('typescript').strip(source);
+    command.type = command.type.replace('-typescript', '');
+  }
   if (command.type === 'module' || (command.type !== 'commonjs' && !command.print && usesModules(source))) {
     runMain(`\n${source}`, path.join(process.cwd(), name));
     return;
@@ -382,8 +394,8 @@ internal.run = () => {
     if (script === undefined) return require('readline').__repl(evaluateInteractive);
     const file = resolveMain(path.resolve(script));
     if (command.check) return check(file);
-    if (isModule(file) || (file.endsWith('.js') && looksLikeModule(file))) {
-      runMain(withMeta(std.loadFile(file).replace(/^#!.*/, ''), file), file);
+    if (isModule(file) || (/\.[jt]s$/.test(file) && looksLikeModule(file))) {
+      runMain(withMeta(sourceOf(file).replace(/^#!.*/, ''), file), file);
     } else {
       const module = mainModule = Module._cache[file] = new Module(file);
       module.id = '.';
@@ -403,7 +415,7 @@ function resolveMain(file) {
   throw notFound(file, '', false);
 }
 function check(file) {
-  const source = std.loadFile(file).replace(/^#!.*/, '');
+  const source = sourceOf(file).replace(/^#!.*/, '');
   if (isModule(file) || looksLikeModule(file)) new (Object.getPrototypeOf(async () => {}).constructor)(source.replace(/^\s*(import|export)\b.*$/gm, ''));
   else wrapped(source, file);
 }
