@@ -193,7 +193,7 @@ async function fetch(input, init) {
 function one(url, method, headers, made, signal) {
   return new Promise((resolve, reject) => {
     const sent = Object.fromEntries([...headers]);
-    const usual = { accept: '*/*', 'accept-language': '*', 'sec-fetch-mode': 'cors', 'user-agent': 'node', 'accept-encoding': 'gzip, deflate' };
+    const usual = { accept: '*/*', 'accept-language': '*', 'sec-fetch-mode': 'cors', 'user-agent': 'node', 'accept-encoding': 'br, gzip, deflate' };
     for (const [name, value] of Object.entries(usual)) sent[name] ??= value;
     if (made.bytes) sent['content-length'] = String(made.bytes.length);
     else if (made.stream === undefined && /^(?:POST|PUT|PATCH)$/.test(method)) sent['content-length'] = '0';
@@ -212,8 +212,8 @@ function responseOf(answer, url, redirected) {
   const none = answer.req.method === 'HEAD' || [204, 304].includes(answer.statusCode);
   let stream = answer;
   for (const coding of String(answer.headers['content-encoding'] ?? '').toLowerCase().split(',').map((word) => word.trim()).reverse()) {
-    if (none || !/^(?:x-)?gzip$|^deflate$/.test(coding)) continue;
-    const unpack = coding === 'deflate' ? zlib.createInflate() : zlib.createGunzip();
+    if (none || !/^(?:(?:x-)?gzip|deflate|br)$/.test(coding)) continue;
+    const unpack = coding === 'deflate' ? zlib.createInflate() : coding === 'br' ? zlib.createBrotliDecompress() : zlib.createGunzip();
     stream.on('error', (error) => unpack.destroy(error));
     stream = stream.pipe(unpack);
   }

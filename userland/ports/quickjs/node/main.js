@@ -4,7 +4,7 @@ import * as os from 'qjs:os';
 
 const native = globalThis.__native;
 const root = '/usr/lib/node/';
-const internal = { native, std, root, os: { ...os }, children: 0 };
+const internal = { native, std, root, os: { ...os }, children: 0, threadId: 0 };
 // What waits for descriptors keeps the program, and with it timers that alone would not; but for what was let go (unref), which the engine is only
 // told of while something else keeps the program.
 const waits = new Map();
@@ -15,7 +15,8 @@ const watched = (set, kind) => (fd, handler) => {
   if (handler === null) {
     waits.delete(key);
   } else {
-    handler = internal.bound(handler);
+    const call = handler, frame = native.asyncFrame();
+    handler = () => { native.setAsyncFrame(frame); call(); };
     const loose = loosened.has(fd);
     waits.set(key, { set, fd, handler, loose });
     if (!loose) kept++;
@@ -45,10 +46,10 @@ internal.attach = (wanted) => {
 internal.kept = () => kept > 0 || internal.children > 0;
 // A function that runs with the stores that it was made with (async_hooks).
 internal.bound = (fn) => {
-  const kept = native.asyncFrame?.();
+  const kept = native.asyncFrame();
   if (kept === undefined) return fn;
   return function (...args) {
-    const before = native.asyncFrame?.();
+    const before = native.asyncFrame();
     native.setAsyncFrame(kept);
     try {
       return Reflect.apply(fn, this, args);
@@ -61,15 +62,15 @@ Object.assign(internal.os, { setReadHandler: watched(os.setReadHandler, 'r'), se
 
 // The modules of this folder, by the names that programs ask for them by.
 const names = ['assert', 'async_hooks', 'buffer', 'child_process', 'console', 'constants', 'crypto', 'diagnostics_channel', 'events', 'fs', 'http', 'module', 'net', 'os', 'path', 'perf_hooks',
-  'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'v8', 'vm', 'tty', 'zlib'];
+  'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'v8', 'vm', 'tty', 'worker_threads', 'zlib'];
 // What those are made of, and programs cannot ask for.
-const hidden = ['locale', 'fetch', 'intl', 'http_agent', 'typescript'];
+const hidden = ['locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc'];
 const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['util', 'types'],
   'path/posix': ['path', 'posix'], 'path/win32': ['path', 'win32'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
   'assert/strict': ['assert', 'strict'], 'stream/consumers': ['stream', '__consumers'], https: ['http', '__https'], http2: ['http', '__http2'],
   tls: ['net', '__tls'], dns: ['net', '__dns'], 'dns/promises': ['net', '__dns', 'promises'], sys: ['util'] };
 const absent = ['dgram', 'cluster', 'inspector',
-  'wasi', 'repl', 'trace_events', 'domain', 'worker_threads', 'punycode'];
+  'wasi', 'repl', 'trace_events', 'domain', 'punycode'];
 
 internal.isBuiltin = (name) => {
   const bare = name.startsWith('node:') ? name.slice(5) : name;
@@ -123,6 +124,7 @@ function setGlobals() {
     lazy(name, () => internal.builtin('timers')[name]);
   for (const name of ['fetch', 'Headers', 'Request', 'Response', 'FormData', 'File']) lazy(name, () => internal.builtin('fetch')[name]);
   lazy('Intl', () => internal.builtin('intl'));
+  for (const name of ['MessageChannel', 'MessagePort', 'BroadcastChannel']) lazy(name, () => internal.builtin('worker_threads')[name]);
   lazy('structuredClone', () => internal.builtin('util').structuredClone);
   // What languages write otherwise, by a module that programs cannot ask for.
   const texts = { numberText: [[Number, BigInt], 'toLocaleString'], dateAndTimeText: [[Date], 'toLocaleString'], dateText: [[Date], 'toLocaleDateString'],

@@ -375,7 +375,20 @@ function evaluateMain(source, command, name) {
   if (command.print) console.log(result);
 }
 
+// What another program of node has started this one with.
+function beginLine() {
+  const { NODE_CHANNEL_FD: line, NODE_CHANNEL_SERIALIZATION_MODE: mode, CLOCHE_NODE_THREAD: thread } = process.env;
+  if (line === undefined) return;
+  for (const name of ['NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'CLOCHE_NODE_THREAD']) delete process.env[name];
+  native.closeOnExec(Number(line));
+  if (thread === undefined) return internal.builtin('ipc').begin(Number(line), mode === 'advanced');
+  internal.threadFd = Number(line);
+  internal.threadId = Number(thread);
+  internal.builtin('worker_threads');
+}
+
 internal.run = () => {
+  beginLine();
   const command = parseCommand(native.argv);
   const fromStdin = command.source === undefined && (command.rest[0] === '-' || (command.rest.length === 0 && !native.isatty(0)));
   try {
@@ -389,6 +402,7 @@ internal.run = () => {
       internal.builtin('node:test').__runFiles(command.rest, command.passedOn).catch(internal.fatal);
       return;
     }
+    if (internal.workerInit?.source !== undefined) return evaluateMain(internal.workerInit.source, { type: internal.workerInit.module ? 'module' : undefined }, '[worker eval]');
     if (command.source !== undefined) return evaluateMain(command.source, command, '[eval]');
     if (fromStdin) return evaluateMain(Buffer.from(native.readAll(0)).toString(), command, '[stdin]');
     if (script === undefined) return require('readline').__repl(evaluateInteractive);
@@ -431,6 +445,11 @@ function evaluateInteractive(source) {
 Module.Module = Module;
 Module.builtinModules = internal.names;
 Module.isBuiltin = isBuiltin;
+Module.stripTypeScriptTypes = (code, { mode = 'strip', sourceUrl } = {}) => {
+  if (typeof code !== 'string') throw Object.assign(new TypeError(`The "code" argument must be of type string. Received ${code === null || code === undefined ? code : `type ${typeof code}`}`), { code: 'ERR_INVALID_ARG_TYPE' });
+  if (mode !== 'strip' && mode !== 'transform') throw Object.assign(new TypeError(`The property 'options.mode' must be one of: 'strip', 'transform'. Received '${mode}'`), { code: 'ERR_INVALID_ARG_VALUE' });
+  return internal.builtin('typescript').strip(code) + (sourceUrl === undefined ? '' : `\n\n//# sourceURL=${sourceUrl}`);
+};
 Module.createRequire = (from) => {
   const file = from instanceof URL || String(from).startsWith('file:') ? require('url').fileURLToPath(from) : from;
   return makeRequire(new Module(file.endsWith('/') ? `${file}noop.js` : file));

@@ -1,5 +1,5 @@
 // Timers: objects, as in Node.js, over the numbers of the engine.
-const { os } = internal;
+const { native, os } = internal;
 
 class Timeout {
   constructor(callback, delay, args, repeats) {
@@ -75,6 +75,7 @@ function arm() {
 }
 internal.rearm = arm;
 function pump() {
+  native.setAsyncFrame(undefined);
   handle = undefined;
   due = Infinity;
   try {

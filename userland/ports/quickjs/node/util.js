@@ -212,7 +212,11 @@ module.exports = {
   inspect, format, formatWithOptions, stringWidth, promisify, callbackify, types, TextEncoder, TextDecoder, isDeepEqual,
   isDeepStrictEqual: (a, b) => isDeepEqual(a, b, true),
   isArray: Array.isArray,
-  structuredClone: function structuredClone(value) { return clone(value, new Map()); },
+  structuredClone: function structuredClone(value, options) {
+    const copy = clone(value, new Map());
+    for (const item of options?.transfer ?? []) if (item instanceof ArrayBuffer) item.transfer();
+    return copy;
+  },
   inherits(constructor, parent) {
     Object.defineProperty(constructor, 'super_', { value: parent, writable: true, configurable: true });
     Object.setPrototypeOf(constructor.prototype, parent.prototype);

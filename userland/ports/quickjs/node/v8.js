@@ -88,13 +88,18 @@ class Serializer {
   }
   #object(value) {
     if (ArrayBuffer.isView(value)) return this.#view(value);
+    if (this._isHostObject?.(value)) {
+      this.#seen.set(value, this.#seen.size);
+      this.#byte(92);
+      return this._writeHostObject(value);
+    }
     this.#seen.set(value, this.#seen.size);
     if (Array.isArray(value)) return this.#array(value);
     if (value instanceof Date) { this.#tag('D'); return this.writeDouble(value.getTime()); }
     if (value instanceof RegExp) {
       this.#tag('R');
       this.#text(value.source);
-      return this.writeUint32([...value.flags].reduce((bits, flag) => bits | 1 << 'gimyusdv'.indexOf(flag).valueOf(), 0));
+      return this.writeUint32([...value.flags].reduce((bits, flag) => bits | 1 << 'gimyusdv'.indexOf(flag), 0));
     }
     if (value instanceof Map) {
       this.#tag(';');
@@ -359,7 +364,9 @@ class DefaultSerializer extends Serializer {
 }
 class DefaultDeserializer extends Deserializer {
   _readHostObject() {
-    const Kind = hostKinds[this.readUint32()];
+    const kind = this.readUint32(), own = this._readKind?.(kind);
+    if (own !== undefined) return own;
+    const Kind = hostKinds[kind];
     if (!Kind) throw new Error('Unable to deserialize cloned data.');
     const bytes = Uint8Array.from(this.readRawBytes(this.readUint32()));
     return Kind === Buffer ? Buffer.from(bytes.buffer) : new Kind(bytes.buffer, 0, bytes.length / (Kind.BYTES_PER_ELEMENT ?? 1));
