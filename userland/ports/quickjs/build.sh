@@ -1,5 +1,5 @@
 # QuickJS-ng: its own program under the name qjs, and node: the same engine with our modules, zlib and Brotli. A Rust crate carries the C source. sucrase, which is
-# JavaScript, takes the types out of TypeScript.
+# JavaScript, takes the types out of TypeScript, and web-streams-polyfill has the streams of the web.
 zlib=$EXTRA/zlib
 (cd "$zlib" && for file in adler32 crc32 deflate inffast inflate inftrees trees zutil; do
   $CC -O2 -Wno-everything -DHAVE_UNISTD_H -D_LARGEFILE64_SOURCE=0 -c $file.c
@@ -25,3 +25,6 @@ sucrase=$OUT/usr/lib/node/sucrase
 mkdir -p "$sucrase"
 (cd "$EXTRA/sucrase/dist" && rm -rf esm types cli.js register.js computeSourceMap.js Options.js Options-gen-types.js util/formatTokens.js && cp -R . "$sucrase")
 install -m 644 "$EXTRA/sucrase/LICENSE" "$sucrase/"
+web=$OUT/usr/lib/node/web-streams
+mkdir -p "$web"
+install -m 644 "$EXTRA/web-streams/dist/ponyfill.js" "$EXTRA/web-streams/LICENSE" "$web/"

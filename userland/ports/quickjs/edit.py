@@ -58,6 +58,22 @@ void JS_SetAsyncFrame(JSContext *ctx, JSValueConst frame)
 void JS_SetPromiseHook(""", FRAME)
 replace("quickjs/quickjs.h", "JS_EXTERN void JS_SetPromiseHook(", "JS_EXTERN JSValue JS_GetAsyncFrame(JSContext *ctx);\nJS_EXTERN void JS_SetAsyncFrame(JSContext *ctx, JSValueConst frame);\nJS_EXTERN void JS_SetPromiseHook(", FRAME)
 
+replace("quickjs/quickjs.c", "    basename = JS_GetScriptOrModuleName(ctx, 0);\n    if (basename == JS_ATOM_NULL)\n        basename_val = JS_NULL;\n", """    basename = JS_ATOM_NULL;
+    for (JSStackFrame *sf = ctx->rt->current_stack_frame; sf && basename == JS_ATOM_NULL; sf = sf->prev_frame) {
+        JSObject *p = JS_VALUE_GET_TAG(sf->cur_func) == JS_TAG_OBJECT ? JS_VALUE_GET_OBJ(sf->cur_func) : NULL;
+        if (!p || !js_class_has_bytecode(p->class_id))
+            continue;
+        const char *name = JS_AtomToCString(ctx, p->u.func.function_bytecode->filename);
+        if (name && name[0] == '/')
+            basename = JS_DupAtom(ctx, p->u.func.function_bytecode->filename);
+        JS_FreeCString(ctx, name);
+    }
+    if (basename == JS_ATOM_NULL)
+        basename = JS_GetScriptOrModuleName(ctx, 0);
+    if (basename == JS_ATOM_NULL)
+        basename_val = JS_NULL;
+""", "lets text that was made into a function import as the file that calls it")
+
 # What scripts and people know these errors by: node's words.
 engine = pathlib.Path("quickjs/quickjs.c")
 text = engine.read_text()

@@ -174,8 +174,12 @@ class ChildProcess extends EventEmitter {
     if (done && signalOf(signal) !== 0) this.killed = true;
     return done;
   }
-  ref() { this._hold(true); }
-  unref() { this._hold(false); }
+  ref() { this.#keep(true); }
+  unref() { this.#keep(false); }
+  #keep(on) {
+    this._hold(on);
+    for (const stream of this.stdio) stream?.[on ? 'ref' : 'unref']?.();
+  }
   // Whether the program waits for this one.
   _hold(on) {
     if (on === Boolean(this._held) || (on && this._over)) return;
@@ -183,7 +187,6 @@ class ChildProcess extends EventEmitter {
     internal.children += on ? 1 : -1;
     if (on) this._look?.ref();
     else this._look?.unref();
-    for (const stream of this.stdio) stream?.[on ? 'ref' : 'unref']?.();
     internal.rearm();
   }
   [Symbol.dispose]() { this.kill(); }

@@ -75,24 +75,24 @@ function bodyOf(init) {
 }
 class Body {
   #made;
-  bodyUsed = false;
+  #used = false;
+  get bodyUsed() { return this.#used || (this.#made.stream instanceof ReadableStream && this.#made.stream._disturbed); }
   _setBody(made) { this.#made = made; }
   _body() { return this.#made; }
   get body() {
     const made = this.#made;
     if (made.stream === undefined && made.bytes === null) return null;
-    made.stream ??= Readable.from((async function* () { yield await made.bytes; }()), { objectMode: false });
-    made.stream.getReader ??= function () {
-      const items = this[Symbol.asyncIterator]();
-      return { read: async () => { const { value, done } = await items.next(); return { value, done: Boolean(done) }; }, cancel: async () => { await items.return?.(); }, releaseLock() {}, closed: Promise.resolve() };
-    };
+    if (!(made.stream instanceof ReadableStream)) {
+      const source = made.stream ?? (async function* () { yield await made.bytes; }());
+      made.stream = Readable.toWeb(source instanceof Readable ? source : Readable.from(source, { objectMode: false }));
+    }
     return made.stream;
   }
   async #bytes() {
     if (this.bodyUsed) throw new TypeError('Body is unusable: Body has already been read');
     const made = this.#made;
     if (made.stream === undefined && made.bytes === null) return Buffer.alloc(0);
-    this.bodyUsed = true;
+    this.#used = true;
     return made.stream === undefined ? made.bytes : collected(made.stream);
   }
   async text() { return new TextDecoder().decode(await this.#bytes()); }

@@ -171,6 +171,7 @@ class OutgoingMessage extends Writable {
   sendDate = false;
   finished = false;
   chunkedEncoding = false;
+  _hasBody = true;
   constructor(options) {
     super({ decodeStrings: true, ...options });
   }
@@ -258,6 +259,7 @@ class ServerResponse extends OutgoingMessage {
     super();
     this.req = request;
     this.socket = this.connection = request.socket;
+    if (request.method === 'HEAD') this._hasBody = false;
   }
   writeHead(status, message, headers) {
     if (this.headersSent) throw coded(new Error('Cannot write headers after they are sent to the client'), 'ERR_HTTP_HEADERS_SENT');
@@ -559,8 +561,12 @@ function api(protocol) {
 }
 const settings = { keepAlive: true, scheduling: 'lifo', timeout: 5000 };
 const agents = { 'http:': new Agent(settings), 'https:': new SecureAgent(settings) };
-const callable = (Class) => new Proxy(Class, { apply: (target, self, args) => new target(...args) });
-const http = module.exports = { ...api('http:'), METHODS: methods, STATUS_CODES: statusTexts, IncomingMessage, OutgoingMessage, ServerResponse, ClientRequest, Server: callable(Server), maxHeaderSize: most,
+// Old programs call the constructor as a function, on objects of their own.
+const callable = (Class) => new Proxy(Class, { apply(target, self, args) {
+  const made = new target(...args);
+  return self instanceof target ? void Object.defineProperties(self, Object.getOwnPropertyDescriptors(made)) : made;
+} });
+const http = module.exports = { ...api('http:'), METHODS: methods, STATUS_CODES: statusTexts, IncomingMessage: callable(IncomingMessage), OutgoingMessage: callable(OutgoingMessage), ServerResponse: callable(ServerResponse), ClientRequest, Server: callable(Server), maxHeaderSize: most,
   createServer: (...args) => new Server(...args), validateHeaderName, validateHeaderValue, setMaxIdleHTTPParsers: () => {} };
 // http2 is asked for by many and used by few.
 const refuse = () => { throw coded(new Error('HTTP/2 is not in this node'), 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM'); };

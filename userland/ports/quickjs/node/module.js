@@ -271,7 +271,18 @@ function looksLikeModule(file) {
 }
 function usesModules(source) {
   const bare = source.replace(/\/\*[\s\S]*?\*\/|(^|[^:'"`\\])\/\/.*$/gm, '$1');
-  return /^\s*(?:import\s*(?:[\w$*{'"]|\.meta)|export\s+(?:default|const|let|var|function|class|async)\b|export\s*[{*])/m.test(bare);
+  const likely = /^\s*(?:import\s*(?:[\w$*{'"]|\.meta)|export\s+(?:default|const|let|var|function|class|async)\b|export\s*[{*])/m.test(bare);
+  // It says so in a text as well, and await is a name in scripts: what is none by its syntax is one.
+  return likely ? !compiles(source, '') : /\bawait\b/.test(bare) && !compiles(source, '') && compiles(source, 'async ');
+}
+function compiles(source, kind) {
+  try {
+    native.evaluate(`(${kind}function (exports, require, module, __filename, __dirname) {${source.replace(/^#!.*/, '')}\n})`, '[check]');
+    return true;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return false;
+  }
 }
 // With a line before the first one, as the host wants a module.
 function withMeta(source, file) {

@@ -207,6 +207,10 @@ function parseEnv(text) {
   return found;
 }
 
+const showsColours = (stream) => {
+  const { FORCE_COLOR: forced } = process.env;
+  return forced !== undefined ? forced !== '0' && forced !== 'false' : Boolean(stream?.isTTY) && process.env.NO_COLOR === undefined && process.env.TERM !== 'dumb';
+};
 const warned = new Set();
 module.exports = {
   inspect, format, formatWithOptions, stringWidth, promisify, callbackify, types, TextEncoder, TextDecoder, isDeepEqual,
@@ -238,8 +242,8 @@ module.exports = {
   parseArgs, parseEnv, aborted: (signal) => new Promise((resolve) => { if (signal.aborted) resolve(); else signal.addEventListener('abort', () => resolve(), { once: true }); }),
   stripVTControlCharacters: (text) => text.replace(/\x1b\[[0-9;?]*[ -/]*[@-~]/g, ''),
   toUSVString: (text) => String(text).toWellFormed(),
-  styleText: (style, text) => [style].flat().reduce((done, name) => {
+  styleText: (style, text, { validateStream = true, stream = process.stdout } = {}) => (validateStream && !showsColours(stream) ? text : [style].flat().reduce((done, name) => {
     const [on, off] = inspect.colors[name];
     return `\x1b[${on}m${done}\x1b[${off}m`;
-  }, text),
+  }, text)),
 };

@@ -3,7 +3,7 @@ const EventEmitter = require('events');
 const { Channel } = require('ipc');
 const v8 = require('v8');
 
-const portKind = 100;
+const portKind = 100, bufferKind = 10;
 const environmentData = new Map();
 
 // What comes by a port, for those that listen as to an emitter and as to a target of events.
@@ -177,7 +177,8 @@ class PortSerializer extends v8.DefaultSerializer {
 }
 class PortDeserializer extends v8.DefaultDeserializer {
   constructor(bytes, take) { super(bytes); this.take = take; }
-  _readKind(kind) { return kind === portKind ? this.take(this.readUint32()) : undefined; }
+  // A Buffer comes as the array that it is.
+  _readKind(kind) { return kind === portKind ? this.take(this.readUint32()) : kind === bufferKind ? Uint8Array.from(this.readRawBytes(this.readUint32())) : undefined; }
   whole() { this.readHeader(); return this.readValue(); }
 }
 
