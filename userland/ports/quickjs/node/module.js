@@ -198,6 +198,7 @@ function load(file, parent) {
     (Module._extensions[path.extname(file)] ?? Module._extensions['.js'])(module, file);
   } catch (error) {
     delete Module._cache[file];
+    if (error instanceof SyntaxError && /\.[jt]s$/.test(file) && looksLikeModule(file)) return loadModule(file, parent);
     throw error;
   }
   module.loaded = true;
