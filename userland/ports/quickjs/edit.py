@@ -1,5 +1,5 @@
-"""QuickJS-ng: os.exec starts programs by vfork, errors are worded as in node, a source may begin with a line 0, and jobs keep the frame
-that they were made in. These lines are under its licence (MIT)."""
+"""QuickJS-ng: os.exec starts programs by vfork, errors are worded as in node, and a source may begin with a line 0. These lines are
+under its licence (MIT)."""
 
 import os
 import pathlib
@@ -20,59 +20,6 @@ replace("quickjs/quickjs-libc.c", POLL, """    const int asked = nfds;
 """, "looks at all descriptors that it asked for")
 replace("quickjs/quickjs.c", "        if (options->line_num != 0)\n            line = options->line_num;\n", "        line = options->line_num;\n",
         "counts lines from the number that is given")
-
-# A frame, which any value may be, goes with what is to run later: with each job from where it was made, with a reaction to a promise from where
-# that was asked for.
-FRAME = "keeps a frame with what runs later"
-replace("quickjs/quickjs.c", "    JSValue current_exception;\n    /* true if inside an out of memory error", "    JSValue async_frame;\n    JSValue current_exception;\n    /* true if inside an out of memory error", FRAME)
-replace("quickjs/quickjs.c", "    JSJobFunc *job_func;\n    int argc;\n    JSValue argv[];\n", "    JSJobFunc *job_func;\n    JSValue frame;\n    int argc;\n    JSValue argv[];\n", FRAME)
-replace("quickjs/quickjs.c", "    if (JS_InitAtoms(rt))\n", "    rt->async_frame = JS_UNDEFINED;\n    if (JS_InitAtoms(rt))\n", FRAME)
-replace("quickjs/quickjs.c", "    e->job_func = job_func;\n    e->argc = argc;\n", "    e->job_func = job_func;\n    e->frame = js_dup(rt->async_frame);\n    e->argc = argc;\n", FRAME)
-replace("quickjs/quickjs.c", "    ctx = e->ctx;\n    res = e->job_func(e->ctx, e->argc, vc(e->argv));\n", """    ctx = e->ctx;
-    JSValue outer = rt->async_frame;
-    rt->async_frame = e->frame;
-    res = e->job_func(e->ctx, e->argc, vc(e->argv));
-    JS_FreeValue(ctx, rt->async_frame);
-    rt->async_frame = outer;
-""", FRAME)
-replace("quickjs/quickjs.c", "    JSValue resolving_funcs[2];\n    JSValue handler;\n} JSPromiseReactionData;\n", "    JSValue resolving_funcs[2];\n    JSValue handler;\n    JSValue frame;\n} JSPromiseReactionData;\n", FRAME)
-replace("quickjs/quickjs.c", "    JS_FreeValueRT(rt, rd->handler);\n    js_free_rt(rt, rd);\n", "    JS_FreeValueRT(rt, rd->handler);\n    JS_FreeValueRT(rt, rd->frame);\n    js_free_rt(rt, rd);\n", FRAME)
-replace("quickjs/quickjs.c", "            JS_MarkValue(rt, rd->handler, mark_func);\n", "            JS_MarkValue(rt, rd->handler, mark_func);\n            JS_MarkValue(rt, rd->frame, mark_func);\n", FRAME)
-replace("quickjs/quickjs.c", "        rd->handler = js_dup(handler);\n", "        rd->handler = js_dup(handler);\n        rd->frame = js_dup(ctx->rt->async_frame);\n", FRAME)
-replace("quickjs/quickjs.c", "        JS_EnqueueJob(ctx, promise_reaction_job, 5, args);\n        list_del(&rd->link);\n", """        JSValue own = ctx->rt->async_frame;
-        ctx->rt->async_frame = rd->frame;
-        JS_EnqueueJob(ctx, promise_reaction_job, 5, args);
-        ctx->rt->async_frame = own;
-        list_del(&rd->link);
-""", FRAME)
-replace("quickjs/quickjs.c", "void JS_SetPromiseHook(", """JSValue JS_GetAsyncFrame(JSContext *ctx)
-{
-    return js_dup(ctx->rt->async_frame);
-}
-
-void JS_SetAsyncFrame(JSContext *ctx, JSValueConst frame)
-{
-    set_value(ctx, &ctx->rt->async_frame, js_dup(frame));
-}
-
-void JS_SetPromiseHook(""", FRAME)
-replace("quickjs/quickjs.h", "JS_EXTERN void JS_SetPromiseHook(", "JS_EXTERN JSValue JS_GetAsyncFrame(JSContext *ctx);\nJS_EXTERN void JS_SetAsyncFrame(JSContext *ctx, JSValueConst frame);\nJS_EXTERN void JS_SetPromiseHook(", FRAME)
-
-replace("quickjs/quickjs.c", "    basename = JS_GetScriptOrModuleName(ctx, 0);\n    if (basename == JS_ATOM_NULL)\n        basename_val = JS_NULL;\n", """    basename = JS_ATOM_NULL;
-    for (JSStackFrame *sf = ctx->rt->current_stack_frame; sf && basename == JS_ATOM_NULL; sf = sf->prev_frame) {
-        JSObject *p = JS_VALUE_GET_TAG(sf->cur_func) == JS_TAG_OBJECT ? JS_VALUE_GET_OBJ(sf->cur_func) : NULL;
-        if (!p || !js_class_has_bytecode(p->class_id))
-            continue;
-        const char *name = JS_AtomToCString(ctx, p->u.func.function_bytecode->filename);
-        if (name && name[0] == '/')
-            basename = JS_DupAtom(ctx, p->u.func.function_bytecode->filename);
-        JS_FreeCString(ctx, name);
-    }
-    if (basename == JS_ATOM_NULL)
-        basename = JS_GetScriptOrModuleName(ctx, 0);
-    if (basename == JS_ATOM_NULL)
-        basename_val = JS_NULL;
-""", "lets text that was made into a function import as the file that calls it")
 
 # What scripts and people know these errors by: node's words.
 engine = pathlib.Path("quickjs/quickjs.c")
