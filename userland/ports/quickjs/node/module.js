@@ -254,7 +254,7 @@ function handOn(name, exports) {
 native.setModuleHooks(
   (base, name) => {
     if (isBuiltin(name)) return name.startsWith('node:') ? name : `node:${name}`;
-    const from = base.startsWith('/') ? base : path.join(process.cwd(), '[eval]');
+    const from = base.startsWith('/') && !base.startsWith(internal.root) ? base : path.join(process.cwd(), '[eval]');
     return resolveFrom(name.replace(/(?<!^)[?#].*$/, ''), from, true);
   },
   (name) => {
