@@ -281,6 +281,15 @@ class Languages(WithBox):
         self.assertIn("nowhere", run("import x from 'nowhere'", language="js")[3]["value"])
         self.assertEqual(value("`\nimport a from 'b'\n`.length", language="js"), "19")
 
+    def test_typescript(self):
+        run, value = self.interpreter.run, self.interpreter.value
+        cell = "interface Point { x: number; y?: number }\nconst p: Point = { x: 20 }\nenum Way { Up = 4 }\nconsole.log('hi' as string)"
+        self.assertEqual(run(cell, language="typescript"), ("hi\n", "", [], None))
+        self.assertEqual(value("p.x! + (Way.Up satisfies number)", language="ts"), "24")
+        self.assertEqual(value("const q: number = await Promise.resolve<number>(5)\nq + 1", language="ts"), "6")
+        self.assertEqual(value("import { join, type ParsedPath } from 'path'\njoin('a', 'b')", language="ts"), "a/b")
+        self.assertEqual(run("let x: = 3", language="ts")[3]["name"], "SyntaxError")
+
     def test_one_that_there_is_not(self):
         status, text = self.interpreter.ask("POST", "/execute", {"code": "1", "language": "cobol"})
         self.assertEqual(status, 500)

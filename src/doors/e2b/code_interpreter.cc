@@ -30,7 +30,8 @@ http::Response no_context(const std::string& id) {
 
 http::Response no_language(std::string_view name) {
   return text_answer(
-      500, fmt::format("there is no language '{}': python, javascript and bash are", name));
+      500,
+      fmt::format("there is no language '{}': python, javascript, typescript and bash are", name));
 }
 
 http::Response no_room() {

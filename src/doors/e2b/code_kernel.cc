@@ -52,6 +52,7 @@ std::string bash_request(const std::string& mark, const std::string& code,
 std::optional<CodeLanguage> code_language(std::string_view name) {
   if (name == "python" || name == "python3") return CodeLanguage::python;
   if (name == "javascript" || name == "js") return CodeLanguage::javascript;
+  if (name == "typescript" || name == "ts") return CodeLanguage::typescript;
   if (name == "bash" || name == "sh") return CodeLanguage::bash;
   return std::nullopt;
 }
@@ -60,6 +61,7 @@ std::string_view name_of(CodeLanguage language) {
   switch (language) {
     case CodeLanguage::python: return "python";
     case CodeLanguage::javascript: return "javascript";
+    case CodeLanguage::typescript: return "typescript";
     case CodeLanguage::bash: break;
   }
   return "bash";
@@ -70,7 +72,8 @@ std::vector<std::string> kernel_command(CodeLanguage language) {
     case CodeLanguage::python:
       return {"python3", "-c",
               std::string(cloche_python_charts()) + std::string(cloche_python_kernel())};
-    case CodeLanguage::javascript: return {"node", "-e", std::string(cloche_javascript_kernel())};
+    case CodeLanguage::javascript:
+    case CodeLanguage::typescript: return {"node", "-e", std::string(cloche_javascript_kernel())};
     case CodeLanguage::bash: break;
   }
   return {"bash", "-c", std::string(cloche_bash_kernel()), "bash"};
@@ -79,7 +82,9 @@ std::vector<std::string> kernel_command(CodeLanguage language) {
 std::string kernel_request(CodeLanguage language, const std::string& mark, const std::string& code,
                            const std::map<std::string, std::string>& environment) {
   if (language == CodeLanguage::bash) return bash_request(mark, code, environment);
-  return write_json(OrderedJson{{"code", code}, {"mark", mark}, {"env", environment}}) + "\n";
+  OrderedJson request{{"code", code}, {"mark", mark}, {"env", environment}};
+  if (language == CodeLanguage::typescript) request["types"] = true;
+  return write_json(request) + "\n";
 }
 
 }  // namespace cloche::e2b

@@ -10,7 +10,7 @@
 
 namespace cloche::e2b {
 
-enum class CodeLanguage : std::uint8_t { python, javascript, bash };
+enum class CodeLanguage : std::uint8_t { python, javascript, typescript, bash };
 
 // By any name that clients use; nothing for an unknown one.
 std::optional<CodeLanguage> code_language(std::string_view name);

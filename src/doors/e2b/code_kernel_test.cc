@@ -8,6 +8,8 @@ namespace {
 
 TEST(CodeKernel, LanguagesHaveTheNamesThatClientsUse) {
   EXPECT_EQ(code_language("js"), CodeLanguage::javascript);
+  EXPECT_EQ(code_language("ts"), CodeLanguage::typescript);
+  EXPECT_EQ(name_of(CodeLanguage::typescript), "typescript");
   EXPECT_EQ(code_language("python"), CodeLanguage::python);
   EXPECT_EQ(code_language("cobol"), std::nullopt);
   EXPECT_EQ(name_of(CodeLanguage::bash), "bash");

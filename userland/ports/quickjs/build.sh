@@ -1,7 +1,12 @@
-# QuickJS-ng: its own program under the name qjs, and node: the same engine with our modules, and zlib. A Rust crate carries the C source.
+# QuickJS-ng: its own program under the name qjs, and node: the same engine with our modules, zlib and Brotli. A Rust crate carries the C source. sucrase, which is
+# JavaScript, takes the types out of TypeScript, and web-streams-polyfill has the streams of the web.
 zlib=$EXTRA/zlib
 (cd "$zlib" && for file in adler32 crc32 deflate inffast inflate inftrees trees zutil; do
   $CC -O2 -Wno-everything -DHAVE_UNISTD_H -D_LARGEFILE64_SOURCE=0 -c $file.c
+done)
+brotli=$EXTRA/brotli/c
+(cd "$brotli" && for file in common/*.c dec/*.c enc/*.c; do
+  $CC -O2 -Wno-everything -Iinclude -c -o "${file%.c}.o" "$file"
 done)
 flags="-O2 -Wno-everything -D_GNU_SOURCE -DQUICKJS_NG_BUILD -Iquickjs"
 for file in quickjs/quickjs quickjs/libregexp quickjs/libunicode quickjs/dtoa quickjs/quickjs-libc quickjs/gen/repl quickjs/gen/standalone; do
@@ -11,8 +16,15 @@ done > all.mk
 printf 'all:%s\n' "$objects" >> all.mk
 make -f all.mk all FLAGS="$flags"
 $CC $flags -Dmain=qjs_main -c -o qjs.o quickjs/qjs.c
-$CC $flags -I"$PORT" -I"$zlib" -o "$OUT/usr/bin/node" "$PORT/host.c" "$PORT/host_files.c" "$PORT/host_process.c" "$PORT/host_sockets.c" "$PORT/host_hash.c" "$PORT/host_zlib.c" qjs.o $objects "$zlib"/*.o
+$CC $flags -I"$PORT" -I"$zlib" -I"$brotli/include" -o "$OUT/usr/bin/node" "$PORT/host.c" "$PORT/host_files.c" "$PORT/host_process.c" "$PORT/host_sockets.c" "$PORT/host_hash.c" "$PORT/host_zlib.c" "$PORT/host_brotli.c" qjs.o $objects "$zlib"/*.o "$brotli"/*/*.o
 $STRIP "$OUT/usr/bin/node"
 for name in js qjs nodejs; do ln -s node "$OUT/usr/bin/$name"; done
 mkdir -p "$OUT/usr/lib/node"
 install -m 644 "$PORT"/node/*.js "$OUT/usr/lib/node/"
+sucrase=$OUT/usr/lib/node/sucrase
+mkdir -p "$sucrase"
+(cd "$EXTRA/sucrase/dist" && rm -rf esm types cli.js register.js computeSourceMap.js Options.js Options-gen-types.js util/formatTokens.js && cp -R . "$sucrase")
+install -m 644 "$EXTRA/sucrase/LICENSE" "$sucrase/"
+web=$OUT/usr/lib/node/web-streams
+mkdir -p "$web"
+install -m 644 "$EXTRA/web-streams/dist/ponyfill.js" "$EXTRA/web-streams/LICENSE" "$web/"

@@ -1,6 +1,7 @@
 """QuickJS-ng: os.exec starts programs by vfork, errors are worded as in node, and a source may begin with a line 0. These lines are
 under its licence (MIT)."""
 
+import os
 import pathlib
 import sys
 
@@ -38,3 +39,11 @@ engine.write_text(text)
 replace(engine, "                    JS_ThrowTypeErrorReadOnly(ctx, JS_PROP_THROW, atom);\n                else\n                if (type == JS_THROW_VAR_REDECL)",
         "                    JS_ThrowTypeError(ctx, \"Assignment to constant variable.\");\n                else\n"
         "                if (type == JS_THROW_VAR_REDECL)", "words the assignment to a constant as node does")
+
+# Of sucrase what takes types out: no maps of sources, no check of options, no listing of words, and so none of the packages that those want.
+sucrase = pathlib.Path(os.environ["EXTRA"], "sucrase/dist/index.js")
+WHOLE = "leaves out what wants other packages"
+replace(sucrase, "var _computeSourceMap = require('./computeSourceMap'); var _computeSourceMap2 = _interopRequireDefault(_computeSourceMap);\n", "", WHOLE)
+replace(sucrase, "var _Options = require('./Options');\n", "", WHOLE)
+replace(sucrase, "var _formatTokens = require('./util/formatTokens'); var _formatTokens2 = _interopRequireDefault(_formatTokens);\n", "", WHOLE)
+replace(sucrase, "  _Options.validateOptions.call(void 0, options);\n", "", WHOLE)

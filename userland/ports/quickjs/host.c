@@ -112,7 +112,21 @@ static JSValue is_proxy(JSContext *ctx, JSValueConst self, int argc, JSValueCons
   return JS_NewBool(ctx, JS_IsProxy(argv[0]));
 }
 
+// The frame that what runs now belongs to, which the engine keeps with each job: async_hooks has its stores there.
+static JSValue async_frame(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+  return JS_GetAsyncFrame(ctx);
+}
+
+static JSValue set_async_frame(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+  JS_SetAsyncFrame(ctx, argv[0]);
+  return JS_UNDEFINED;
+}
+
 static const JSCFunctionListEntry functions[] = {
+  JS_CFUNC_DEF("asyncFrame", 0, async_frame),
+  JS_CFUNC_DEF("setAsyncFrame", 1, set_async_frame),
   JS_CFUNC_DEF("setModuleHooks", 2, set_module_hooks),
   JS_CFUNC_DEF("evaluate", 2, evaluate),
   JS_CFUNC_DEF("evaluateModule", 2, evaluate_module),
@@ -173,6 +187,7 @@ static int start(JSContext *ctx, int argc, char **argv)
   add_file_functions(ctx, native);
   add_process_functions(ctx, native);
   add_zlib_functions(ctx, native);
+  add_brotli_functions(ctx, native);
   add_hash_functions(ctx, native);
   add_socket_functions(ctx, native);
   JSValue words = JS_NewArray(ctx);

@@ -7,6 +7,7 @@
 void add_file_functions(JSContext *ctx, JSValueConst native);
 void add_process_functions(JSContext *ctx, JSValueConst native);
 void add_zlib_functions(JSContext *ctx, JSValueConst native);
+void add_brotli_functions(JSContext *ctx, JSValueConst native);
 void add_hash_functions(JSContext *ctx, JSValueConst native);
 void add_socket_functions(JSContext *ctx, JSValueConst native);
 

@@ -151,6 +151,16 @@ static JSValue socket_shutdown(JSContext *ctx, JSValueConst self, int argc, JSVa
   return JS_NewInt32(ctx, shutdown(fd, SHUT_WR) < 0 ? -errno : 0);
 }
 
+// pair() -> [one end, the other], neither of which waits; both are closed on exec
+static JSValue socket_pair(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) < 0) return JS_NewInt32(ctx, -errno);
+  JSValue array = JS_NewArray(ctx);
+  for (uint32_t i = 0; i < 2; i++) JS_SetPropertyUint32(ctx, array, i, JS_NewInt32(ctx, ends[i]));
+  return array;
+}
+
 static JSValue socket_no_delay(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
   int fd, on;
@@ -192,6 +202,7 @@ static const JSCFunctionListEntry functions[] = {
   JS_CFUNC_MAGIC_DEF("listen", 3, socket_open, 1),
   JS_CFUNC_DEF("accept", 1, socket_accept),
   JS_CFUNC_DEF("socketName", 2, socket_name),
+  JS_CFUNC_DEF("socketPair", 0, socket_pair),
   JS_CFUNC_DEF("socketError", 1, socket_error),
   JS_CFUNC_DEF("shutdown", 1, socket_shutdown),
   JS_CFUNC_DEF("noDelay", 2, socket_no_delay),

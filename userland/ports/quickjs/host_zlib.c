@@ -113,6 +113,22 @@ static JSValue zlib_reset(JSContext *ctx, JSValueConst self, int argc, JSValueCo
   return JS_NewInt32(ctx, packer->unpacks ? inflateReset(&packer->stream) : deflateReset(&packer->stream));
 }
 
+// zlibParams(stream, level, strategy) -> zlib's number: how what comes from here on is compressed
+static JSValue zlib_params(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+  struct packer *packer = JS_GetOpaque2(ctx, argv[0], packer_class);
+  int level, strategy;
+  if (!packer || JS_ToInt32(ctx, &level, argv[1]) || JS_ToInt32(ctx, &strategy, argv[2])) return JS_EXCEPTION;
+  if (!packer->open || packer->unpacks) return JS_ThrowTypeError(ctx, "the stream does not compress");
+  // Nothing waits within: the stream was flushed.
+  packer->stream.next_in = NULL;
+  packer->stream.avail_in = 0;
+  uint8_t room[64];
+  packer->stream.next_out = room;
+  packer->stream.avail_out = sizeof room;
+  return JS_NewInt32(ctx, deflateParams(&packer->stream, level, strategy));
+}
+
 static JSValue zlib_close(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
   struct packer *packer = JS_GetOpaque2(ctx, argv[0], packer_class);
@@ -138,6 +154,7 @@ static const JSCFunctionListEntry functions[] = {
   JS_CFUNC_DEF("zlibStep", 6, zlib_step),
   JS_CFUNC_DEF("zlibText", 1, zlib_text),
   JS_CFUNC_DEF("zlibReset", 1, zlib_reset),
+  JS_CFUNC_DEF("zlibParams", 3, zlib_params),
   JS_CFUNC_DEF("zlibClose", 1, zlib_close),
   JS_CFUNC_DEF("zlibCrc", 4, zlib_crc),
 };

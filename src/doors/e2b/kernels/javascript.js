@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of a JavaScript context: runs cells in one global scope. Requests and records are those of python.py.
+// The kernel of a JavaScript context: runs cells in one global scope. Requests and records are those of python.py; `types` says that a cell
+// is TypeScript.
 "use strict";
 {  // cells share the global scope, and find none of these names there
 const fs = require("fs");
@@ -45,6 +46,13 @@ function withRequire(code) {
       if (space) parts.push(`var ${space} = ${module};`);
       return parts.length ? parts.join(" ") : `${module};`;
     });
+}
+
+// TypeScript's cell as JavaScript, by the interpreter's own means.
+function withoutTypes(code) {
+  const { stripTypeScriptTypes } = require("module");
+  if (!stripTypeScriptTypes) throw new Error(`TypeScript wants Node.js 22.13 or later, and this is ${process.version}`);
+  return stripTypeScriptTypes(withoutIndent(code), { mode: "transform" });
 }
 
 function isStatements(code) {
@@ -104,7 +112,7 @@ async function run(request) {
     process.env[name] = value;
   }
   try {
-    const value = await evaluate(request.code);
+    const value = await evaluate(request.types ? withoutTypes(request.code) : request.code);
     if (value !== undefined && !/;\s*$/.test(request.code)) {
       const text = shown(typeof value === "string" ? value : util.inspect(value));
       const record = { type: "result", is_main_result: true, text };

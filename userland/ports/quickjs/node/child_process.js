@@ -24,7 +24,10 @@ function stdioOf(given, sync) {
     if (item === 'pipe' || item === 'overlapped') return { kind: 'pipe' };
     if (item === 'inherit') return { kind: 'fd', fd };
     if (item === 'ignore') return { kind: 'null' };
-    if (item === 'ipc') throw Object.assign(new Error('IPC channels are not available here'), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' });
+    if (item === 'ipc') {
+      if (sync) throw Object.assign(new Error('IPC cannot be used with synchronous forks'), { code: 'ERR_IPC_SYNC_FORK' });
+      return { kind: 'ipc' };
+    }
     if (typeof item === 'number') return { kind: 'fd', fd: item };
     if (typeof item?.fd === 'number') return { kind: 'fd', fd: item.fd };
     throw Object.assign(new TypeError(`The argument 'stdio' is invalid. Received ${require('util').inspect(item)}`), { code: 'ERR_INVALID_ARG_VALUE' });
@@ -32,17 +35,28 @@ function stdioOf(given, sync) {
 }
 
 // Starts it: { pid or error, ends: our end of each pipe }
-function start(file, args, options) {
-  const environment = options.env ?? process.env;
+function start(file, args, options, sync) {
+  const wanted = stdioOf(options.stdio, sync), line = wanted.findIndex((item) => item.kind === 'ipc');
+  const environment = line < 0 ? options.env ?? process.env
+    : { ...(options.env ?? process.env), NODE_CHANNEL_FD: String(line), NODE_CHANNEL_SERIALIZATION_MODE: options.serialization ?? 'json' };
   const words = Object.entries(environment).filter(([, value]) => value !== undefined).map(([name, value]) => `${name}=${value}`);
   const cwd = options.cwd ? (options.cwd instanceof URL ? require('url').fileURLToPath(options.cwd) : String(options.cwd)) : '';
   const mine = [], theirs = [], opened = [];
-  for (const [fd, item] of stdioOf(options.stdio).entries()) {
+  let ipc;
+  for (const [fd, item] of wanted.entries()) {
     if (item.kind === 'fd') { theirs.push(item.fd); continue; }
     if (item.kind === 'null') {
       const none = native.open('/dev/null', 2, 0);
       opened.push(none);
       theirs.push(none);
+      continue;
+    }
+    if (item.kind === 'ipc') {
+      const pair = native.socketPair();
+      if (typeof pair === 'number') throw errnoError(pair, 'socketpair');
+      ipc = pair[0];
+      theirs.push(pair[1]);
+      opened.push(pair[1]);
       continue;
     }
     const ends = native.pipe();
@@ -57,7 +71,8 @@ function start(file, args, options) {
   // As a shell would: a file that is no program is a script.
   if (pid === -8) pid = native.spawn('/bin/sh', ['sh', program, ...args], words, cwd, theirs, options.detached ? 1 : 0);
   for (const fd of opened) native.close(fd);
-  if (pid > 0) return { pid, mine };
+  if (pid > 0) return { pid, mine, ipc };
+  if (ipc !== undefined) native.close(ipc);
   for (const fd of mine) if (fd !== undefined) native.close(fd);
   const error = errnoError(pid, `spawn ${file}`);
   error.message = `spawn ${file} ${error.code}`;
@@ -83,7 +98,7 @@ function spawnSync(file, given, givenOptions) {
   const [program, args] = withShell(file, list, options);
   const limit = options.maxBuffer ?? 1024 * 1024;
   const encode = (bytes) => (options.encoding && options.encoding !== 'buffer' ? bytes.toString(options.encoding) : bytes);
-  const child = start(program, args, options);
+  const child = start(program, args, options, true);
   if (child.error) {
     const error = Object.assign(child.error, { syscall: `spawnSync ${file}`, message: child.error.message.replace('spawn', 'spawnSync') });
     return { error, status: null, signal: null, output: null, pid: 0, stdout: null, stderr: null };
@@ -159,8 +174,21 @@ class ChildProcess extends EventEmitter {
     if (done && signalOf(signal) !== 0) this.killed = true;
     return done;
   }
-  ref() {}
-  unref() {}
+  ref() { this.#keep(true); }
+  unref() { this.#keep(false); }
+  #keep(on) {
+    this._hold(on);
+    for (const stream of this.stdio) stream?.[on ? 'ref' : 'unref']?.();
+  }
+  // Whether the program waits for this one.
+  _hold(on) {
+    if (on === Boolean(this._held) || (on && this._over)) return;
+    this._held = on;
+    internal.children += on ? 1 : -1;
+    if (on) this._look?.ref();
+    else this._look?.unref();
+    internal.rearm();
+  }
   [Symbol.dispose]() { this.kill(); }
 }
 
@@ -180,6 +208,14 @@ function spawn(file, given, givenOptions) {
     return child;
   }
   child.pid = started.pid;
+  let channel;
+  if (started.ipc !== undefined) {
+    if (options.__line) channel = options.__line(started.ipc);
+    else {
+      channel = require('ipc').attach(child, started.ipc, options.serialization === 'advanced');
+      channel.read();
+    }
+  }
   const tty = require('tty');
   let open = 1;
   const done = () => { if (--open === 0) child.emit('close', child.exitCode, child.signalCode); };
@@ -195,10 +231,14 @@ function spawn(file, given, givenOptions) {
     const state = native.wait(child.pid, 1);
     if (typeof state !== 'number' && state[0] === 0) {
       pause = Math.min(pause * 2, 16);
-      internal.os.setTimeout(look, pause);
+      child._look = setTimeout(look, pause);
+      if (!child._held) child._look.unref();
       return;
     }
     const { status, signal } = typeof state === 'number' ? { status: -1, signal: null } : outcome(state);
+    channel?.drain();
+    child._over = true;
+    child._hold(false);
     child.exitCode = status;
     child.signalCode = signal;
     child.stdin?.destroy();
@@ -206,7 +246,8 @@ function spawn(file, given, givenOptions) {
     for (const stream of [child.stdout, child.stderr]) if (stream && !stream.listenerCount('data') && !stream.listenerCount('readable')) stream.resume();
     done();
   };
-  internal.os.setTimeout(look, 1);
+  child._hold(true);
+  child._look = setTimeout(look, 1);
   process.nextTick(() => child.emit('spawn'));
   if (options.timeout) {
     const timer = setTimeout(() => child.kill(options.killSignal), options.timeout);
@@ -272,4 +313,12 @@ exec[custom] = both(exec);
 execFile[custom] = both(execFile);
 
 module.exports = { ChildProcess, spawn, spawnSync, exec, execSync, execFile, execFileSync,
-  fork: (file, args, options) => spawn(process.execPath, [file, ...(Array.isArray(args) ? args : [])], { stdio: 'inherit', ...(Array.isArray(args) ? options : args) }) };
+  fork(file, args, options) {
+    if (!Array.isArray(args)) [args, options] = [[], args ?? options];
+    options = { ...options };
+    if (typeof options.stdio === 'string') options.stdio = [options.stdio, options.stdio, options.stdio, 'ipc'];
+    else if (!options.stdio) options.stdio = options.silent ? ['pipe', 'pipe', 'pipe', 'ipc'] : [0, 1, 2, 'ipc'];
+    else if (!options.stdio.includes('ipc')) throw Object.assign(new Error("Forked processes must have an IPC channel, missing value 'ipc' in options.stdio"), { code: 'ERR_CHILD_PROCESS_IPC_REQUIRED' });
+    const module = file instanceof URL ? require('url').fileURLToPath(file) : String(file);
+    return spawn(options.execPath ?? process.execPath, [...options.execArgv ?? process.execArgv, module, ...args], { ...options, shell: false });
+  } };

@@ -17,39 +17,52 @@ function checkListener(listener) {
   throw Object.assign(new TypeError(`The "listener" argument must be of type function. Received ${listener === null ? 'null' : typeof listener}`),
     { code: 'ERR_INVALID_ARG_TYPE' });
 }
-function add(emitter, name, listener, first, once) {
+function add(emitter, name, listener, first) {
   checkListener(listener);
   const table = tableOf(emitter);
-  if (table.has('newListener')) emitter.emit('newListener', name, listener);
-  const entry = { listener, once };
+  if (table.has('newListener')) emitter.emit('newListener', name, listener.listener ?? listener);
   const list = table.get(name);
-  if (!list) table.set(name, [entry]);
+  if (!list) table.set(name, [listener]);
   // A list that is being called stays as it is.
-  else table.set(name, first ? [entry, ...list] : [...list, entry]);
+  else table.set(name, first ? [listener, ...list] : [...list, listener]);
   return emitter;
+}
+// Who listens once does it by a function that takes itself away, and by the emitter's own `on`, which programs put others in the place of.
+function onceOf(emitter, name, listener) {
+  checkListener(listener);
+  let called = false;
+  const wrapper = function (...args) {
+    if (called) return undefined;
+    called = true;
+    emitter.removeListener(name, wrapper);
+    return Reflect.apply(listener, emitter, args);
+  };
+  wrapper.listener = listener;
+  return wrapper;
 }
 
 Emitter.prototype = {
   constructor: Emitter,
-  on(name, listener) { return add(this, name, listener, false, false); },
-  once(name, listener) { return add(this, name, listener, false, true); },
-  prependListener(name, listener) { return add(this, name, listener, true, false); },
-  prependOnceListener(name, listener) { return add(this, name, listener, true, true); },
+  on(name, listener) { return add(this, name, listener, false); },
+  once(name, listener) { return this.on(name, onceOf(this, name, listener)); },
+  prependListener(name, listener) { return add(this, name, listener, true); },
+  prependOnceListener(name, listener) { return this.prependListener(name, onceOf(this, name, listener)); },
   off(name, listener) {
+    checkListener(listener);
     const table = tableOf(this), list = table.get(name);
     if (!list) return this;
-    const at = list.findLastIndex((entry) => entry.listener === listener);
+    const at = list.findLastIndex((entry) => entry === listener || entry.listener === listener);
     if (at < 0) return this;
     if (list.length === 1) table.delete(name);
     else table.set(name, list.toSpliced(at, 1));
-    if (table.has('removeListener')) this.emit('removeListener', name, listener);
+    if (table.has('removeListener')) this.emit('removeListener', name, listener.listener ?? listener);
     return this;
   },
   removeAllListeners(name) {
     const table = tableOf(this);
     // Who listens for that is told of each.
     for (const key of table.has('removeListener') ? (name === undefined ? [...table.keys()] : [name]) : [])
-      if (key !== 'removeListener') for (const listener of this.listeners(key).reverse()) this.off(key, listener);
+      if (key !== 'removeListener') for (const listener of this.rawListeners(key).reverse()) this.off(key, listener);
     if (name === undefined) table.clear();
     else table.delete(name);
     return this;
@@ -61,15 +74,15 @@ Emitter.prototype = {
       if (args[0] instanceof Error) throw args[0];
       throw Object.assign(new Error(`Unhandled error. (${require('util').inspect(args[0])})`), { code: 'ERR_UNHANDLED_ERROR', context: args[0] });
     }
-    for (const entry of list) {
-      if (entry.once) this.off(name, entry.listener);
-      Reflect.apply(entry.listener, this, args);
-    }
+    for (const listener of list) Reflect.apply(listener, this, args);
     return true;
   },
-  listenerCount(name) { return tableOf(this).get(name)?.length ?? 0; },
-  listeners(name) { return (tableOf(this).get(name) ?? []).map((entry) => entry.listener); },
-  rawListeners(name) { return this.listeners(name); },
+  listenerCount(name, listener) {
+    const list = tableOf(this).get(name) ?? [];
+    return listener === undefined ? list.length : list.filter((entry) => entry === listener || entry.listener === listener).length;
+  },
+  listeners(name) { return (tableOf(this).get(name) ?? []).map((entry) => entry.listener ?? entry); },
+  rawListeners(name) { return [...tableOf(this).get(name) ?? []]; },
   eventNames() { return [...tableOf(this).keys()]; },
   setMaxListeners(count) { mostOf.set(this, count); return this; },
   getMaxListeners() { return mostOf.get(this) ?? Emitter.defaultMaxListeners; },

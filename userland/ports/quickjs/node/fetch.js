@@ -75,24 +75,24 @@ function bodyOf(init) {
 }
 class Body {
   #made;
-  bodyUsed = false;
+  #used = false;
+  get bodyUsed() { return this.#used || (this.#made.stream instanceof ReadableStream && this.#made.stream._disturbed); }
   _setBody(made) { this.#made = made; }
   _body() { return this.#made; }
   get body() {
     const made = this.#made;
     if (made.stream === undefined && made.bytes === null) return null;
-    made.stream ??= Readable.from((async function* () { yield await made.bytes; }()), { objectMode: false });
-    made.stream.getReader ??= function () {
-      const items = this[Symbol.asyncIterator]();
-      return { read: async () => { const { value, done } = await items.next(); return { value, done: Boolean(done) }; }, cancel: async () => { await items.return?.(); }, releaseLock() {}, closed: Promise.resolve() };
-    };
+    if (!(made.stream instanceof ReadableStream)) {
+      const source = made.stream ?? (async function* () { yield await made.bytes; }());
+      made.stream = Readable.toWeb(source instanceof Readable ? source : Readable.from(source, { objectMode: false }));
+    }
     return made.stream;
   }
   async #bytes() {
     if (this.bodyUsed) throw new TypeError('Body is unusable: Body has already been read');
     const made = this.#made;
     if (made.stream === undefined && made.bytes === null) return Buffer.alloc(0);
-    this.bodyUsed = true;
+    this.#used = true;
     return made.stream === undefined ? made.bytes : collected(made.stream);
   }
   async text() { return new TextDecoder().decode(await this.#bytes()); }
@@ -193,7 +193,7 @@ async function fetch(input, init) {
 function one(url, method, headers, made, signal) {
   return new Promise((resolve, reject) => {
     const sent = Object.fromEntries([...headers]);
-    const usual = { accept: '*/*', 'accept-language': '*', 'sec-fetch-mode': 'cors', 'user-agent': 'node', 'accept-encoding': 'gzip, deflate' };
+    const usual = { accept: '*/*', 'accept-language': '*', 'sec-fetch-mode': 'cors', 'user-agent': 'node', 'accept-encoding': 'br, gzip, deflate' };
     for (const [name, value] of Object.entries(usual)) sent[name] ??= value;
     if (made.bytes) sent['content-length'] = String(made.bytes.length);
     else if (made.stream === undefined && /^(?:POST|PUT|PATCH)$/.test(method)) sent['content-length'] = '0';
@@ -212,8 +212,8 @@ function responseOf(answer, url, redirected) {
   const none = answer.req.method === 'HEAD' || [204, 304].includes(answer.statusCode);
   let stream = answer;
   for (const coding of String(answer.headers['content-encoding'] ?? '').toLowerCase().split(',').map((word) => word.trim()).reverse()) {
-    if (none || !/^(?:x-)?gzip$|^deflate$/.test(coding)) continue;
-    const unpack = coding === 'deflate' ? zlib.createInflate() : zlib.createGunzip();
+    if (none || !/^(?:(?:x-)?gzip|deflate|br)$/.test(coding)) continue;
+    const unpack = coding === 'deflate' ? zlib.createInflate() : coding === 'br' ? zlib.createBrotliDecompress() : zlib.createGunzip();
     stream.on('error', (error) => unpack.destroy(error));
     stream = stream.pipe(unpack);
   }

@@ -2,6 +2,7 @@
 const net = require('net');
 const { Readable, Writable } = require('stream');
 const EventEmitter = require('events');
+const { Agent, SecureAgent } = require('http_agent');
 
 const statusTexts = { 100: 'Continue', 101: 'Switching Protocols', 102: 'Processing', 103: 'Early Hints', 200: 'OK', 201: 'Created', 202: 'Accepted', 203: 'Non-Authoritative Information',
   204: 'No Content', 205: 'Reset Content', 206: 'Partial Content', 207: 'Multi-Status', 208: 'Already Reported', 226: 'IM Used', 300: 'Multiple Choices', 301: 'Moved Permanently', 302: 'Found',
@@ -170,6 +171,7 @@ class OutgoingMessage extends Writable {
   sendDate = false;
   finished = false;
   chunkedEncoding = false;
+  _hasBody = true;
   constructor(options) {
     super({ decodeStrings: true, ...options });
   }
@@ -257,6 +259,7 @@ class ServerResponse extends OutgoingMessage {
     super();
     this.req = request;
     this.socket = this.connection = request.socket;
+    if (request.method === 'HEAD') this._hasBody = false;
   }
   writeHead(status, message, headers) {
     if (this.headersSent) throw coded(new Error('Cannot write headers after they are sent to the client'), 'ERR_HTTP_HEADERS_SENT');
@@ -301,7 +304,12 @@ class ClientRequest extends OutgoingMessage {
     this.path = words.path ?? '/';
     if (/[^\x21-\xff]/.test(this.path)) throw coded(new TypeError('Request path contains unescaped characters'), 'ERR_UNESCAPED_CHARACTERS');
     this.host = words.hostname ?? words.host ?? 'localhost';
-    const port = Number(words.port ?? words.defaultPort ?? usual);
+    const agent = words.agent === false ? new (secure ? SecureAgent : Agent)() : words.agent ?? (typeof words.createConnection === 'function' ? undefined : words.defaultAgent ?? agents[this.protocol]);
+    if (agent !== undefined && typeof agent.addRequest !== 'function')
+      throw coded(new TypeError(`The "options.agent" property must be one of Agent-like Object, undefined, or false. Received ${require('util').inspect(words.agent)}`), 'ERR_INVALID_ARG_TYPE');
+    const port = Number(words.port || words.defaultPort || agent?.defaultPort || usual);
+    this.agent = agent;
+    this.shouldKeepAlive = Boolean(agent && (agent.keepAlive || agent.maxSockets !== Infinity));
     this.aborted = false;
     this.reusedSocket = false;
     this.maxHeadersCount = null;
@@ -310,20 +318,35 @@ class ClientRequest extends OutgoingMessage {
     if (!this.hasHeader('host') && words.setHost !== false) this.setHeader('Host', `${net.isIPv6(this.host) ? `[${this.host}]` : this.host}${port === usual ? '' : `:${port}`}`);
     if (words.auth && !this.hasHeader('authorization')) this.setHeader('Authorization', `Basic ${Buffer.from(words.auth).toString('base64')}`);
     if (callback) this.once('response', callback);
-    if (words.timeout) this.setTimeout(words.timeout);
-    const made = typeof words.createConnection === 'function' ? words.createConnection(words) : words.socketPath ? net.connect({ path: words.socketPath })
-      : net.connect({ host: this.host, port, family: words.family, tls: secure ? { host: words.servername ?? this.host, alpn: ['http/1.1'] } : undefined });
-    process.nextTick(() => {
-      if (this.destroyed) return void made.destroy();
-      this.socket = this.connection = made;
-      this.#listen(made);
-      this.emit('socket', made);
-    });
+    if (words.timeout) {
+      this.timeout = words.timeout;
+      this.setTimeout(words.timeout);
+    }
+    const asked = { ...words, host: this.host, port, path: this.path, signal: undefined };
+    // Made at once, so that what it throws is thrown here.
+    if (agent) agent.addRequest(this, asked);
+    else this.onSocket(words.createConnection({ ...asked, path: words.socketPath ?? null }, (error, socket) => { if (error) this.onSocket(null, error); else if (!this.socket) this.onSocket(socket); }));
     if (words.signal) {
       const stop = () => this.destroy(EventEmitter.abortError(words.signal));
       if (words.signal.aborted) process.nextTick(stop);
       else words.signal.addEventListener('abort', stop, { once: true });
     }
+  }
+  onSocket(socket, error) {
+    if (!socket && !error) return;
+    process.nextTick(() => {
+      if (error) return void this.destroy(error);
+      socket._httpMessage = this;
+      if (this.destroyed) {
+        // Nobody has begun to speak on it: it serves the next.
+        if (this.agent) socket.emit('free');
+        else socket.destroy();
+        return;
+      }
+      this.socket = this.connection = socket;
+      this.#listen(socket);
+      this.emit('socket', socket);
+    });
   }
   #listen(socket) {
     let response;
@@ -351,7 +374,8 @@ class ClientRequest extends OutgoingMessage {
         }
         response = this.res = message;
         const none = this.method === 'HEAD' || message.statusCode === 204 || message.statusCode === 304;
-        const measure = none ? 0 : measureOf(message.headers) ?? 'rest';
+        const measure = none ? 0 : measureOf(message.headers) ?? 'rest', said = String(message.headers.connection ?? '').toLowerCase();
+        if (measure === 'rest' || (minor === '0' ? !said.includes('keep-alive') : said.includes('close'))) this.shouldKeepAlive = false;
         if (!this.emit('response', message)) message.resume();
         return measure;
       },
@@ -361,10 +385,23 @@ class ClientRequest extends OutgoingMessage {
         for (const line of trailers) { const at = line.indexOf(':'); response.trailers[line.slice(0, at).toLowerCase()] = line.slice(at + 1).trim(); }
         response.complete = true;
         response.push(null);
-        response.once('end', () => { if (!this.upgradeOrConnect) socket.destroySoon(); });
+        response.once('end', () => { read = true; over(); });
       },
     });
-    socket.on('data', (bytes) => {
+    // The response has been read and the request is written: the connection goes on, or ends.
+    let read = false;
+    const over = () => {
+      if (!read || this.upgradeOrConnect) return;
+      if (!this.shouldKeepAlive) return void socket.destroySoon();
+      if (!this.writableFinished) return void this.once('finish', over);
+      for (const [name, listener] of Object.entries(listeners)) socket.off(name, listener);
+      socket.resume();
+      process.nextTick(() => socket.emit('free'));
+      this.destroy();
+    };
+    const listeners = {};
+    const on = (name, listener) => { listeners[name] = listener; socket.on(name, listener); };
+    on('data', (bytes) => {
       try {
         parser.feed(bytes);
       } catch (error) {
@@ -372,13 +409,13 @@ class ClientRequest extends OutgoingMessage {
         socket.destroy();
       }
     });
-    socket.on('end', () => {
+    on('end', () => {
       if (this.upgradeOrConnect || parser.finish() && response) return;
       if (response) response._cut();
       else this.destroy(coded(new Error('socket hang up'), 'ECONNRESET'));
     });
-    socket.on('error', (error) => { if (response) response._cut(error); else this.destroy(error); });
-    socket.on('close', () => {
+    on('error', (error) => { if (response) response._cut(error); else this.destroy(error); });
+    on('close', () => {
       if (!response && !this.destroyed && !this.upgradeOrConnect) this.destroy(coded(new Error('socket hang up'), 'ECONNRESET'));
       else if (response && !response.complete) response._cut();
       else if (!this.destroyed) this.destroy();
@@ -386,7 +423,8 @@ class ClientRequest extends OutgoingMessage {
   }
   _firstLine() { return `${this.method} ${this.path} HTTP/1.1`; }
   _complete() {
-    if (!this.hasHeader('connection')) this._headers.set('connection', ['Connection', 'close']);
+    if (this.hasHeader('connection')) this.shouldKeepAlive = Boolean(this.agent) && !/close/i.test(String(this.getHeader('connection')));
+    else this._headers.set('connection', ['Connection', this.shouldKeepAlive ? 'keep-alive' : 'close']);
     const bare = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT'].includes(this.method);
     this._measure(!bare);
   }
@@ -512,11 +550,6 @@ class Server extends net.Server {
   }
 }
 
-class Agent extends EventEmitter {
-  constructor(options = {}) { super(); Object.assign(this, { options, maxSockets: options.maxSockets ?? Infinity, maxFreeSockets: 256, keepAlive: Boolean(options.keepAlive), requests: {}, sockets: {}, freeSockets: {} }); }
-  destroy() {}
-}
-
 function api(protocol) {
   const request = (input, options, callback) => {
     if (typeof options === 'function') [options, callback] = [undefined, options];
@@ -524,12 +557,21 @@ function api(protocol) {
     return new ClientRequest(input, words, callback);
   };
   const get = (...args) => { const made = request(...args); made.end(); return made; };
-  return { Agent, globalAgent: new Agent({ keepAlive: true }), request, get };
+  return { Agent: protocol === 'https:' ? SecureAgent : Agent, request, get };
 }
-const callable = (Class) => new Proxy(Class, { apply: (target, self, args) => new target(...args) });
-const http = module.exports = { ...api('http:'), METHODS: methods, STATUS_CODES: statusTexts, IncomingMessage, OutgoingMessage, ServerResponse, ClientRequest, Server: callable(Server), maxHeaderSize: most,
+const settings = { keepAlive: true, scheduling: 'lifo', timeout: 5000 };
+const agents = { 'http:': new Agent(settings), 'https:': new SecureAgent(settings) };
+// Old programs call the constructor as a function, on objects of their own.
+const callable = (Class) => new Proxy(Class, { apply(target, self, args) {
+  const made = new target(...args);
+  return self instanceof target ? void Object.defineProperties(self, Object.getOwnPropertyDescriptors(made)) : made;
+} });
+const http = module.exports = { ...api('http:'), METHODS: methods, STATUS_CODES: statusTexts, IncomingMessage: callable(IncomingMessage), OutgoingMessage: callable(OutgoingMessage), ServerResponse: callable(ServerResponse), ClientRequest, Server: callable(Server), maxHeaderSize: most,
   createServer: (...args) => new Server(...args), validateHeaderName, validateHeaderValue, setMaxIdleHTTPParsers: () => {} };
 // http2 is asked for by many and used by few.
 const refuse = () => { throw coded(new Error('HTTP/2 is not in this node'), 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM'); };
 Object.defineProperty(http, '__http2', { value: { constants: {}, connect: refuse, createServer: refuse, createSecureServer: refuse, sensitiveHeaders: Symbol('sensitiveHeaders') } });
 Object.defineProperty(http, '__https', { value: { ...api('https:'), createServer() { throw coded(new Error('Servers with TLS are not in this node'), 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM'); } } });
+// Programs put agents of their own in the place of the usual one.
+for (const [protocol, exported] of Object.entries({ 'http:': http, 'https:': http.__https }))
+  Object.defineProperty(exported, 'globalAgent', { get: () => agents[protocol], set: (agent) => { agents[protocol] = agent; }, enumerable: true, configurable: true });

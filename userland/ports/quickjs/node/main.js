@@ -4,26 +4,73 @@ import * as os from 'qjs:os';
 
 const native = globalThis.__native;
 const root = '/usr/lib/node/';
-// What waits for descriptors keeps the program, and with it timers that alone would not.
-const waits = new Set();
+const internal = { native, std, root, os: { ...os }, children: 0, threadId: 0 };
+// What waits for descriptors keeps the program, and with it timers that alone would not; but for what was let go (unref), which the engine is only
+// told of while something else keeps the program.
+const waits = new Map();
+let kept = 0, attached = true;
 const watched = (set, kind) => (fd, handler) => {
-  set(fd, handler);
-  const before = waits.size;
-  if (handler === null) waits.delete(kind + fd);
-  else waits.add(kind + fd);
-  if ((before === 0) !== (waits.size === 0)) internal.rearm?.();
+  const key = kind + fd, before = waits.get(key);
+  if (before && !before.loose) kept--;
+  if (handler === null) {
+    waits.delete(key);
+  } else {
+    const call = handler, frame = native.asyncFrame();
+    handler = () => { native.setAsyncFrame(frame); call(); };
+    const loose = loosened.has(fd);
+    waits.set(key, { set, fd, handler, loose });
+    if (!loose) kept++;
+  }
+  if (handler === null || !loosened.has(fd) || attached) set(fd, handler);
+  internal.rearm?.();
 };
-const internal = { native, std, root, waits, os: { ...os, setReadHandler: watched(os.setReadHandler, 'r'), setWriteHandler: watched(os.setWriteHandler, 'w') }, builtins: Object.create(null) };
+const loosened = new Set();
+internal.setLoose = (fd, loose) => {
+  if (loose === loosened.has(fd)) return;
+  if (loose) loosened.add(fd);
+  else loosened.delete(fd);
+  for (const kind of 'rw') {
+    const wait = waits.get(kind + fd);
+    if (!wait) continue;
+    wait.loose = loose;
+    kept += loose ? -1 : 1;
+    if (!loose && !attached) wait.set(fd, wait.handler);
+  }
+  internal.rearm?.();
+};
+internal.attach = (wanted) => {
+  if (wanted === attached) return;
+  attached = wanted;
+  for (const { set, fd, handler, loose } of waits.values()) if (loose) set(fd, wanted ? handler : null);
+};
+internal.kept = () => kept > 0 || internal.children > 0;
+// A function that runs with the stores that it was made with (async_hooks).
+internal.bound = (fn) => {
+  const kept = native.asyncFrame();
+  if (kept === undefined) return fn;
+  return function (...args) {
+    const before = native.asyncFrame();
+    native.setAsyncFrame(kept);
+    try {
+      return Reflect.apply(fn, this, args);
+    } finally {
+      native.setAsyncFrame(before);
+    }
+  };
+};
+Object.assign(internal.os, { setReadHandler: watched(os.setReadHandler, 'r'), setWriteHandler: watched(os.setWriteHandler, 'w') });
 
 // The modules of this folder, by the names that programs ask for them by.
-const names = ['assert', 'buffer', 'child_process', 'console', 'constants', 'crypto', 'events', 'fs', 'http', 'module', 'net', 'os', 'path', 'perf_hooks',
-  'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'vm', 'tty', 'zlib'];
+const names = ['assert', 'async_hooks', 'buffer', 'child_process', 'console', 'constants', 'crypto', 'diagnostics_channel', 'events', 'fs', 'http', 'module', 'net', 'os', 'path', 'perf_hooks',
+  'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'v8', 'vm', 'tty', 'worker_threads', 'zlib'];
+// What those are made of, and programs cannot ask for.
+const hidden = ['locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc', 'web_streams'];
 const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['util', 'types'],
   'path/posix': ['path', 'posix'], 'path/win32': ['path', 'win32'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
   'assert/strict': ['assert', 'strict'], 'stream/consumers': ['stream', '__consumers'], https: ['http', '__https'], http2: ['http', '__http2'],
-  tls: ['net', '__tls'], dns: ['net', '__dns'], 'dns/promises': ['net', '__dns', 'promises'], sys: ['util'] };
-const absent = ['dgram', 'cluster', 'inspector', 'v8', 'async_hooks', 'diagnostics_channel',
-  'wasi', 'repl', 'trace_events', 'domain', 'worker_threads', 'punycode'];
+  tls: ['net', '__tls'], dns: ['net', '__dns'], 'dns/promises': ['net', '__dns', 'promises'], sys: ['util'], 'stream/web': ['web_streams'] };
+const absent = ['dgram', 'cluster', 'inspector',
+  'wasi', 'repl', 'trace_events', 'domain', 'punycode'];
 
 internal.isBuiltin = (name) => {
   const bare = name.startsWith('node:') ? name.slice(5) : name;
@@ -36,7 +83,7 @@ internal.builtin = (name) => {
   const bare = name.startsWith('node:') ? name.slice(5) : name;
   if (bare in cache) return cache[bare].exports;
   if (bare in parts) return parts[bare].reduce((from, part, i) => (i ? from[part] : internal.builtin(part)), null);
-  if (!names.includes(bare) && bare !== 'locale' && bare !== 'fetch' && bare !== 'intl' && name !== 'node:test') {
+  if (!names.includes(bare) && !hidden.includes(bare) && name !== 'node:test') {
     const error = new Error(absent.includes(bare)
       ? `The module '${bare}' is not in this node: it is QuickJS with the modules ${names.join(', ')}`
       : `No such built-in module: ${name}`);
@@ -76,7 +123,11 @@ function setGlobals() {
   for (const name of ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'])
     lazy(name, () => internal.builtin('timers')[name]);
   for (const name of ['fetch', 'Headers', 'Request', 'Response', 'FormData', 'File']) lazy(name, () => internal.builtin('fetch')[name]);
+  for (const name of ['ReadableStream', 'WritableStream', 'TransformStream', 'ReadableStreamDefaultReader', 'ReadableStreamBYOBReader', 'ReadableStreamBYOBRequest', 'ReadableByteStreamController',
+    'ReadableStreamDefaultController', 'WritableStreamDefaultWriter', 'WritableStreamDefaultController', 'TransformStreamDefaultController', 'ByteLengthQueuingStrategy', 'CountQueuingStrategy',
+    'TextEncoderStream', 'TextDecoderStream', 'CompressionStream', 'DecompressionStream']) lazy(name, () => internal.builtin('stream/web')[name]);
   lazy('Intl', () => internal.builtin('intl'));
+  for (const name of ['MessageChannel', 'MessagePort', 'BroadcastChannel']) lazy(name, () => internal.builtin('worker_threads')[name]);
   lazy('structuredClone', () => internal.builtin('util').structuredClone);
   // What languages write otherwise, by a module that programs cannot ask for.
   const texts = { numberText: [[Number, BigInt], 'toLocaleString'], dateAndTimeText: [[Date], 'toLocaleString'], dateText: [[Date], 'toLocaleDateString'],

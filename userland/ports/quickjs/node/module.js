@@ -30,8 +30,8 @@ function packageAbove(file) {
   }
 }
 function isModule(file) {
-  if (file.endsWith('.mjs')) return true;
-  if (!file.endsWith('.js') && path.extname(file) !== '') return false;
+  if (/\.m[jt]s$/.test(file)) return true;
+  if (!/\.[jt]s$/.test(file) && path.extname(file) !== '') return false;
   return packageAbove(file).found?.type === 'module';
 }
 
@@ -42,6 +42,14 @@ function notFound(name, from, imported) {
   error.code = imported ? 'ERR_MODULE_NOT_FOUND' : 'MODULE_NOT_FOUND';
   if (!imported) error.requireStack = from ? [from] : [];
   return error;
+}
+
+// The source of a file, without its types where it is TypeScript.
+const sources = new Map();
+function sourceOf(file) {
+  if (!/\.[cm]?ts$/.test(file)) return std.loadFile(file);
+  if (!sources.has(file)) sources.set(file, internal.builtin('typescript').strip(std.loadFile(file).replace(/^#!.*/, ''), file));
+  return sources.get(file);
 }
 
 function asFile(name) {
@@ -162,7 +170,7 @@ Module._nodeModulePaths = (from) => {
 };
 Module._cache = Object.create(null);
 Module._extensions = {
-  '.js': (module, file) => module._compile(std.loadFile(file), file),
+  '.js': (module, file) => module._compile(sourceOf(file), file),
   '.json': (module, file) => {
     try {
       module.exports = JSON.parse(std.loadFile(file).replace(/^\ufeff/, ''));
@@ -190,6 +198,7 @@ function load(file, parent) {
     (Module._extensions[path.extname(file)] ?? Module._extensions['.js'])(module, file);
   } catch (error) {
     delete Module._cache[file];
+    if (error instanceof SyntaxError && /\.[jt]s$/.test(file) && looksLikeModule(file)) return loadModule(file, parent);
     throw error;
   }
   module.loaded = true;
@@ -245,25 +254,36 @@ function handOn(name, exports) {
 native.setModuleHooks(
   (base, name) => {
     if (isBuiltin(name)) return name.startsWith('node:') ? name : `node:${name}`;
-    const from = base.startsWith('/') ? base : path.join(process.cwd(), '[eval]');
+    const from = base.startsWith('/') && !base.startsWith(internal.root) ? base : path.join(process.cwd(), '[eval]');
     return resolveFrom(name.replace(/(?<!^)[?#].*$/, ''), from, true);
   },
   (name) => {
     if (name.startsWith('node:')) return handOn(name, internal.builtin(name));
     if (name.endsWith('.json')) return handOn(name, load(name).exports);
     if (!isModule(name) && !looksLikeModule(name)) return handOn(name, load(name).exports);
-    const source = std.loadFile(name).replace(/^#!.*/, '');
+    const source = sourceOf(name).replace(/^#!.*/, '');
     return withMeta(source, name);
   });
 
 // A .js file of a package that does not say: it is a module when it uses what only modules have.
 function looksLikeModule(file) {
-  if (file.endsWith('.cjs') || packageAbove(file).found?.type === 'commonjs') return false;
-  return usesModules(std.loadFile(file));
+  if (/\.c[jt]s$/.test(file) || packageAbove(file).found?.type === 'commonjs') return false;
+  return usesModules(sourceOf(file));
 }
 function usesModules(source) {
   const bare = source.replace(/\/\*[\s\S]*?\*\/|(^|[^:'"`\\])\/\/.*$/gm, '$1');
-  return /^\s*(?:import\s*(?:[\w$*{'"]|\.meta)|export\s+(?:default|const|let|var|function|class|async)\b|export\s*[{*])/m.test(bare);
+  const likely = /^\s*(?:import\s*(?:[\w$*{'"]|\.meta)|export\s+(?:default|const|let|var|function|class|async)\b|export\s*[{*])/m.test(bare);
+  // It says so in a text as well, and await is a name in scripts: what is none by its syntax is one.
+  return likely ? !compiles(source, '') : /\bawait\b/.test(bare) && !compiles(source, '') && compiles(source, 'async ');
+}
+function compiles(source, kind) {
+  try {
+    native.evaluate(`(${kind}function (exports, require, module, __filename, __dirname) {${source.replace(/^#!.*/, '')}\n})`, '[check]');
+    return true;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return false;
+  }
 }
 // With a line before the first one, as the host wants a module.
 function withMeta(source, file) {
@@ -348,6 +368,10 @@ function runMain(source, file) {
 }
 
 function evaluateMain(source, command, name) {
+  if (command.type?.endsWith('-typescript')) {
+    source = internal.builtin('typescript').strip(source);
+    command.type = command.type.replace('-typescript', '');
+  }
   if (command.type === 'module' || (command.type !== 'commonjs' && !command.print && usesModules(source))) {
     runMain(`\n${source}`, path.join(process.cwd(), name));
     return;
@@ -363,7 +387,20 @@ function evaluateMain(source, command, name) {
   if (command.print) console.log(result);
 }
 
+// What another program of node has started this one with.
+function beginLine() {
+  const { NODE_CHANNEL_FD: line, NODE_CHANNEL_SERIALIZATION_MODE: mode, CLOCHE_NODE_THREAD: thread } = process.env;
+  if (line === undefined) return;
+  for (const name of ['NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'CLOCHE_NODE_THREAD']) delete process.env[name];
+  native.closeOnExec(Number(line));
+  if (thread === undefined) return internal.builtin('ipc').begin(Number(line), mode === 'advanced');
+  internal.threadFd = Number(line);
+  internal.threadId = Number(thread);
+  internal.builtin('worker_threads');
+}
+
 internal.run = () => {
+  beginLine();
   const command = parseCommand(native.argv);
   const fromStdin = command.source === undefined && (command.rest[0] === '-' || (command.rest.length === 0 && !native.isatty(0)));
   try {
@@ -377,13 +414,14 @@ internal.run = () => {
       internal.builtin('node:test').__runFiles(command.rest, command.passedOn).catch(internal.fatal);
       return;
     }
+    if (internal.workerInit?.source !== undefined) return evaluateMain(internal.workerInit.source, { type: internal.workerInit.module ? 'module' : undefined }, '[worker eval]');
     if (command.source !== undefined) return evaluateMain(command.source, command, '[eval]');
     if (fromStdin) return evaluateMain(Buffer.from(native.readAll(0)).toString(), command, '[stdin]');
     if (script === undefined) return require('readline').__repl(evaluateInteractive);
     const file = resolveMain(path.resolve(script));
     if (command.check) return check(file);
-    if (isModule(file) || (file.endsWith('.js') && looksLikeModule(file))) {
-      runMain(withMeta(std.loadFile(file).replace(/^#!.*/, ''), file), file);
+    if (isModule(file) || (/\.[jt]s$/.test(file) && looksLikeModule(file))) {
+      runMain(withMeta(sourceOf(file).replace(/^#!.*/, ''), file), file);
     } else {
       const module = mainModule = Module._cache[file] = new Module(file);
       module.id = '.';
@@ -403,7 +441,7 @@ function resolveMain(file) {
   throw notFound(file, '', false);
 }
 function check(file) {
-  const source = std.loadFile(file).replace(/^#!.*/, '');
+  const source = sourceOf(file).replace(/^#!.*/, '');
   if (isModule(file) || looksLikeModule(file)) new (Object.getPrototypeOf(async () => {}).constructor)(source.replace(/^\s*(import|export)\b.*$/gm, ''));
   else wrapped(source, file);
 }
@@ -419,6 +457,11 @@ function evaluateInteractive(source) {
 Module.Module = Module;
 Module.builtinModules = internal.names;
 Module.isBuiltin = isBuiltin;
+Module.stripTypeScriptTypes = (code, { mode = 'strip', sourceUrl } = {}) => {
+  if (typeof code !== 'string') throw Object.assign(new TypeError(`The "code" argument must be of type string. Received ${code === null || code === undefined ? code : `type ${typeof code}`}`), { code: 'ERR_INVALID_ARG_TYPE' });
+  if (mode !== 'strip' && mode !== 'transform') throw Object.assign(new TypeError(`The property 'options.mode' must be one of: 'strip', 'transform'. Received '${mode}'`), { code: 'ERR_INVALID_ARG_VALUE' });
+  return internal.builtin('typescript').strip(code) + (sourceUrl === undefined ? '' : `\n\n//# sourceURL=${sourceUrl}`);
+};
 Module.createRequire = (from) => {
   const file = from instanceof URL || String(from).startsWith('file:') ? require('url').fileURLToPath(from) : from;
   return makeRequire(new Module(file.endsWith('/') ? `${file}noop.js` : file));

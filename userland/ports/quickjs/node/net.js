@@ -57,7 +57,7 @@ class Socket extends Duplex {
     if (callback) this.once('connect', callback);
     this.connecting = true;
     this.tls = options.tls;
-    const host = options.host ?? 'localhost', path = options.path;
+    const host = options.host ?? 'localhost', path = options.path ?? undefined;
     process.nextTick(() => {
       if (this.destroyed) return;
       let left;
@@ -75,7 +75,10 @@ class Socket extends Duplex {
   #try(addresses, port) {
     const [address, ...left] = addresses;
     const failed = (result) => {
-      if (this.fd >= 0) native.close(this.fd);
+      if (this.fd >= 0) {
+        internal.setLoose(this.fd, false);
+        native.close(this.fd);
+      }
       this.fd = -1;
       if (left.length) this.#try(left, port);
       else this.destroy(failure(result, 'connect', address, port));
@@ -83,6 +86,7 @@ class Socket extends Duplex {
     const fd = native.connect(address, port);
     if (fd < 0) return failed(fd);
     this.fd = fd;
+    internal.setLoose(fd, Boolean(this.loose));
     os.setWriteHandler(fd, () => {
       os.setWriteHandler(fd, null);
       const result = native.socketError(fd);
@@ -94,7 +98,8 @@ class Socket extends Duplex {
   // The host speaks TLS, and tells in a word of length and so much JSON how it went.
   #secure() {
     const started = native.startTls(this.fd, JSON.stringify(this.tls));
-    if (started < 0) return void this.destroy(errnoError(started, 'connect'));
+    // The host knows no connection any more that has ended.
+    if (started < 0) return void this.destroy(errnoError(started === -95 ? -104 : started, 'connect'));
     let answer = Buffer.alloc(0);
     os.setReadHandler(this.fd, () => {
       const wanted = answer.length < 4 ? 4 - answer.length : 4 + answer.readUInt32LE(0) - answer.length;
@@ -108,7 +113,7 @@ class Socket extends Duplex {
       os.setReadHandler(this.fd, null);
       const told = count > 0 ? JSON.parse(answer.subarray(4)) : { error: 'Client network socket disconnected before secure TLS connection was established' };
       if (told.error) return void this.destroy(Object.assign(new Error(told.error), { code: told.reason === 'CERTIFICATE_VERIFY_FAILED' ? 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' : count > 0 ? 'ERR_SSL' : 'ECONNRESET' }));
-      Object.assign(this, { encrypted: true, authorized: true, alpnProtocol: told.alpn || false });
+      Object.assign(this, { encrypted: true, authorized: true, secureConnecting: false, alpnProtocol: told.alpn || false });
       this.#connected();
       this.emit('secureConnect');
     });
@@ -174,6 +179,7 @@ class Socket extends Duplex {
     if (this.fd >= 0) {
       os.setReadHandler(this.fd, null);
       os.setWriteHandler(this.fd, null);
+      internal.setLoose(this.fd, false);
       native.close(this.fd);
     }
     this.fd = -1;
@@ -200,8 +206,15 @@ class Socket extends Duplex {
   resetAndDestroy() { return this.destroy(); }
   setNoDelay(on = true) { if (this.fd >= 0) native.noDelay(this.fd, on ? 1 : 0); return this; }
   setKeepAlive() { return this; }
-  ref() { return this; }
-  unref() { return this; }
+  ref() { return this.#loosen(false); }
+  unref() { return this.#loosen(true); }
+  #loosen(loose) {
+    this.loose = loose;
+    if (this.fd >= 0) internal.setLoose(this.fd, loose);
+    return this;
+  }
+  // Whether nothing has come, and the other side has not left, while nobody read.
+  get idleStill() { return this.fd >= 0 && native.poll([this.fd], [1], 0)[0] === 0; }
   address() { return this.localPort === undefined ? {} : { address: this.localAddress, family: this.localFamily, port: this.localPort }; }
 }
 
@@ -240,6 +253,7 @@ class Server extends EventEmitter {
     this.#path = options.path;
     this.listening = true;
     if (options.signal) options.signal.addEventListener('abort', () => this.close(), { once: true });
+    internal.setLoose(fd, Boolean(this.loose));
     os.setReadHandler(fd, () => this.#accept());
     process.nextTick(() => { if (this.listening) this.emit('listening'); });
     return this;
@@ -264,6 +278,7 @@ class Server extends EventEmitter {
     if (callback) this.once('close', this.listening ? () => callback() : () => callback(Object.assign(new Error('Server is not running.'), { code: 'ERR_SERVER_NOT_RUNNING' })));
     if (this.listening) {
       os.setReadHandler(this.#fd, null);
+      internal.setLoose(this.#fd, false);
       native.close(this.#fd);
       if (this.#path !== undefined) native.unlink(this.#path);
       this.#fd = -1;
@@ -280,8 +295,13 @@ class Server extends EventEmitter {
     return { address, family: familyOf(address), port };
   }
   getConnections(callback) { process.nextTick(callback, null, this.connections.size); return this; }
-  ref() { return this; }
-  unref() { return this; }
+  ref() { return this.#loosen(false); }
+  unref() { return this.#loosen(true); }
+  #loosen(loose) {
+    this.loose = loose;
+    if (this.#fd >= 0) internal.setLoose(this.#fd, loose);
+    return this;
+  }
   async [Symbol.asyncDispose]() { await new Promise((resolve) => this.close(resolve)); }
 }
 
@@ -303,6 +323,7 @@ const tls = {
     const [given, callback] = words(args, (word, i) => ['port', 'host'][i]);
     const options = { ...given, ...args.find((word, i) => i > 0 && word !== null && typeof word === 'object') };
     const socket = new Socket(options);
+    socket.secureConnecting = true;
     if (callback) socket.once('secureConnect', callback);
     return socket.connect({ host: options.host, port: options.port, family: options.family, tls: { host: options.servername || options.host || 'localhost', alpn: options.ALPNProtocols ?? [] } });
   },

@@ -26,8 +26,8 @@ const check = (result, call) => {
   return result;
 };
 process.title = 'node';
-process.version = 'v20.0.0';
-process.versions = { node: '20.0.0', quickjs: '0.16.2' };
+process.version = 'v22.18.0';
+process.versions = { node: '22.18.0', quickjs: '0.16.2', zlib: '1.3.1', brotli: '1.1.0', modules: '127' };
 process.release = { name: 'node' };
 process.arch = 'wasm32';
 process.platform = 'linux';
@@ -38,7 +38,7 @@ process.execArgv = [];
 process.argv = [process.execPath];
 process.exitCode = undefined;
 process.config = { variables: {} };
-process.features = {};
+process.features = { inspector: false, debug: false, uv: false, ipv6: true, tls: true, typescript: 'strip', require_module: true };
 Object.defineProperty(process, 'ppid', { get: () => native.getppid(), enumerable: true });
 process.cwd = () => check(native.getcwd(), 'getcwd');
 process.chdir = (path) => { if (os.chdir(String(path)) < 0) throw errnoError(-2, 'chdir', process.cwd(), path); };
@@ -72,6 +72,9 @@ process.emitWarning = (warning, type = 'Warning') => {
   const name = typeof type === 'object' ? type.type ?? 'Warning' : type;
   process.stderr.write(`(node:${process.pid}) ${warning instanceof Error ? warning : `${name}: ${warning}`}\n`);
 };
+process.report = { excludeNetwork: false, compact: false, directory: '', filename: '', reportOnFatalError: false, reportOnSignal: false, reportOnUncaughtException: false, signal: 'SIGUSR2',
+  getReport: () => ({ header: { nodejsVersion: process.version, platform: process.platform, arch: process.arch, cwd: process.cwd(), commandLine: [...process.argv], processId: process.pid }, sharedObjects: [] }),
+  writeReport() { throw Object.assign(new Error('Reports are not written by this node'), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' }); } };
 process.loadEnvFile = (file = '.env') => {
   const { inspect, parseEnv } = require('util');
   const text = internal.std.loadFile(String(file));
@@ -89,7 +92,7 @@ process.kill = (pid, signal = 'SIGTERM') => {
 const ticks = [];
 process.nextTick = (callback, ...args) => {
   if (typeof callback !== 'function') throw new TypeError('The "callback" argument must be of type function.');
-  if (ticks.push([callback, args]) === 1) queueMicrotask(runTicks);
+  if (ticks.push([internal.bound(callback), args]) === 1) queueMicrotask(runTicks);
 };
 function runTicks() {
   while (ticks.length) {
@@ -142,6 +145,11 @@ internal.fatal = (error) => {
   if (process.listenerCount('uncaughtException') > 0) {
     process.emit('uncaughtException', error, 'uncaughtException');
     return;
+  }
+  if (internal.threadFails) {
+    internal.threadFails(error);
+    process.exitCode = 1;
+    native.exit(ending ? 1 : finish() || 1);
   }
   const { inspect } = require('util');
   let text;

@@ -33,6 +33,8 @@ class Stream extends EventEmitter {
   async [Symbol.asyncDispose]() { this.destroy(); }
 }
 
+const asBuffer = (chunk) => (ArrayBuffer.isView(chunk) && !Buffer.isBuffer(chunk) ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength) : chunk);
+
 const readableSide = {
   _initRead(options) {
     this._r = { chunks: [], size: 0, flowing: null, ended: false, endEmitted: false, reading: false, limit: options.highWaterMark ?? options.readableHighWaterMark ?? limits[options.objectMode || options.readableObjectMode ? 1 : 0],
@@ -63,6 +65,7 @@ const readableSide = {
       if (rest) r.chunks.push(rest);
       r.ended = true;
     } else {
+      if (!r.objects && typeof chunk !== 'string') chunk = asBuffer(chunk);
       if (typeof chunk === 'string' && !r.objects && !r.decoder) chunk = Buffer.from(chunk, encoding);
       else if (r.decoder && typeof chunk !== 'string') chunk = r.decoder.write(chunk);
       if (r.objects || chunk.length) { r.chunks.push(chunk); r.size += r.objects ? 1 : chunk.length; }
@@ -231,6 +234,7 @@ const writableSide = {
     if (!w.objects && typeof chunk !== 'string' && !ArrayBuffer.isView(chunk)) {
       throw Object.assign(new TypeError(`The "chunk" argument must be of type string or an instance of Buffer, TypedArray, or DataView. Received ${chunk === undefined ? 'undefined' : `type ${typeof chunk} (${require('util').inspect(chunk)})`}`), { code: 'ERR_INVALID_ARG_TYPE' });
     }
+    if (!w.objects && typeof chunk !== 'string') chunk = asBuffer(chunk);
     if (!w.objects && typeof chunk === 'string' && w.decode) chunk = Buffer.from(chunk, encoding ?? w.encoding);
     w.queue.push({ chunk, encoding: encoding ?? w.encoding, callback });
     w.size += w.objects ? 1 : chunk.length;
@@ -363,6 +367,13 @@ Readable.from = (source, options) => {
     },
     destroy(error, callback) { Promise.resolve(items.return?.()).then(() => callback(error), () => callback(error)); } });
 };
+
+const between = () => require('stream/web').__between;
+Readable.toWeb = (stream, options) => between().readableToWeb(stream, options);
+Readable.fromWeb = (stream, options) => between().readableFromWeb(stream, options);
+Writable.toWeb = (stream) => between().writableToWeb(stream);
+Writable.fromWeb = (stream, options) => between().writableFromWeb(stream, options);
+Duplex.toWeb = (stream) => ({ readable: between().readableToWeb(stream), writable: between().writableToWeb(stream) });
 
 function finished(stream, options, callback) {
   if (typeof options === 'function') callback = options;

@@ -1,5 +1,5 @@
 // Timers: objects, as in Node.js, over the numbers of the engine.
-const { os } = internal;
+const { native, os } = internal;
 
 class Timeout {
   constructor(callback, delay, args, repeats) {
@@ -7,7 +7,7 @@ class Timeout {
       throw Object.assign(new TypeError(`The "callback" argument must be of type function. Received ${callback === null ? 'null' : typeof callback}`),
         { code: 'ERR_INVALID_ARG_TYPE' });
     }
-    this._callback = callback;
+    this._callback = internal.bound(callback);
     this._args = args;
     this._repeats = repeats;
     this._delay = delay >= 1 && delay <= 2147483647 ? Math.trunc(delay) : 1;
@@ -48,7 +48,7 @@ let nextId = 1;
 
 class Immediate {
   constructor(callback, args) {
-    this._callback = callback;
+    this._callback = internal.bound(callback);
     this._args = args;
     immediates.push(this);
     arm();
@@ -64,7 +64,9 @@ const immediates = [];
 let handle, due = Infinity, soon = false;
 
 function arm() {
-  const next = soon || immediates.length ? 0 : timers.length && (internal.waits.size > 0 || timers.some((timer) => !timer._loose)) ? timers[0]._due : Infinity;
+  const wanted = soon || immediates.length > 0 || internal.kept() || timers.some((timer) => !timer._loose);
+  internal.attach(wanted);
+  const next = soon || immediates.length ? 0 : timers.length && wanted ? timers[0]._due : Infinity;
   if (next === due) return;
   if (handle !== undefined) os.clearTimeout(handle);
   handle = undefined;
@@ -73,6 +75,7 @@ function arm() {
 }
 internal.rearm = arm;
 function pump() {
+  native.setAsyncFrame(undefined);
   handle = undefined;
   due = Infinity;
   try {

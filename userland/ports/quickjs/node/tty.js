@@ -33,6 +33,7 @@ function input(fd, closes) {
   const shut = () => {
     if (waiting) os.setReadHandler(fd, null);
     waiting = false;
+    if (!closed) internal.setLoose(fd, false);
     if (!closed && closes) native.close(fd);
     closed = true;
   };
@@ -71,7 +72,8 @@ function input(fd, closes) {
     waiting = false;
     return pause.call(this);
   };
-  stream.ref = stream.unref = () => stream;
+  stream.ref = () => { if (!closed) internal.setLoose(fd, false); return stream; };
+  stream.unref = () => { if (!closed) internal.setLoose(fd, true); return stream; };
   return stream;
 }
 

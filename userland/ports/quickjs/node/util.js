@@ -207,12 +207,20 @@ function parseEnv(text) {
   return found;
 }
 
+const showsColours = (stream) => {
+  const { FORCE_COLOR: forced } = process.env;
+  return forced !== undefined ? forced !== '0' && forced !== 'false' : Boolean(stream?.isTTY) && process.env.NO_COLOR === undefined && process.env.TERM !== 'dumb';
+};
 const warned = new Set();
 module.exports = {
   inspect, format, formatWithOptions, stringWidth, promisify, callbackify, types, TextEncoder, TextDecoder, isDeepEqual,
   isDeepStrictEqual: (a, b) => isDeepEqual(a, b, true),
   isArray: Array.isArray,
-  structuredClone: function structuredClone(value) { return clone(value, new Map()); },
+  structuredClone: function structuredClone(value, options) {
+    const copy = clone(value, new Map());
+    for (const item of options?.transfer ?? []) if (item instanceof ArrayBuffer) item.transfer();
+    return copy;
+  },
   inherits(constructor, parent) {
     Object.defineProperty(constructor, 'super_', { value: parent, writable: true, configurable: true });
     Object.setPrototypeOf(constructor.prototype, parent.prototype);
@@ -234,8 +242,8 @@ module.exports = {
   parseArgs, parseEnv, aborted: (signal) => new Promise((resolve) => { if (signal.aborted) resolve(); else signal.addEventListener('abort', () => resolve(), { once: true }); }),
   stripVTControlCharacters: (text) => text.replace(/\x1b\[[0-9;?]*[ -/]*[@-~]/g, ''),
   toUSVString: (text) => String(text).toWellFormed(),
-  styleText: (style, text) => [style].flat().reduce((done, name) => {
+  styleText: (style, text, { validateStream = true, stream = process.stdout } = {}) => (validateStream && !showsColours(stream) ? text : [style].flat().reduce((done, name) => {
     const [on, off] = inspect.colors[name];
     return `\x1b[${on}m${done}\x1b[${off}m`;
-  }, text),
+  }, text)),
 };
