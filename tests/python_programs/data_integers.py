@@ -75,6 +75,7 @@ df.where(df.v > 4).groupby(df.k).bfill()
 df.groupby("k").ffill(limit=1)
 df.groupby("k").head(1).v
 scipy.io.mmread(io.StringIO("%%MatrixMarket matrix coordinate real general\\n3 3 2\\n1 2 1.5\\n3 1 2\\n")).toarray().tolist()
+round(scipy.stats.qmc.discrepancy(np.random.default_rng(1).random((20, 2)), workers=2), 12)
 (scipy.io.mmwrite("m.mtx", m), scipy.io.mmread("m.mtx").sum())[1]
 df.groupby("k").v.idxmax()
 df.groupby("k").v.shift()
