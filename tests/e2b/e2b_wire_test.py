@@ -488,6 +488,7 @@ class Files(WithServer):
         self.assertEqual(box.call("filesystem.Filesystem/Move", moved)[0], 200)
         for path, owner in [("/own/deep", "root"), ("/own/deep/its", "root"), ("/own/deep/moved", "user")]:
             self.assertEqual(box.call("filesystem.Filesystem/Stat", {"path": path})[1]["entry"]["owner"], owner)
+        self.assertEqual(box.call("filesystem.Filesystem/Remove", {"path": "/own/deep"})[0], 200)
         self.assertEqual(len(box.call("filesystem.Filesystem/ListDir", {"path": "/own"})[1]["entries"]), 1)
         self.assertEqual(box.call("filesystem.Filesystem/MakeDir", {"path": "/made/deep"})[1]["entry"]["owner"], "user")
         self.assertEqual(box.call("filesystem.Filesystem/Move", {"source": "/own/f", "destination": "/moved/f"})[0], 200)
