@@ -31,8 +31,8 @@ TEST_P(GuestSystem, PrintsWhatItShould) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Userland, GuestSystem,
-                         ::testing::Values("clone", "mmap", "setjmp", "signals", "terminal",
-                                           "vfork"),
+                         ::testing::Values("clone", "conversions", "mmap", "setjmp", "signals",
+                                           "terminal", "vfork"),
                          [](const auto& chosen) { return chosen.param; });
 
 }  // namespace

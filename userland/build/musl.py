@@ -20,8 +20,8 @@ SOURCE = {
 # Functions of <math.h> that are one instruction here.
 MATH_INSTRUCTIONS = ("sqrt", "floor", "ceil", "trunc", "rint", "nearbyint", "fabs", "copysign")
 
-CFLAGS = ("--target=wasm32-unknown-unknown -O2 -msimd128 -fno-strict-aliasing -fwrapv-pointer -w -fvisibility=default "
-          "-ffunction-sections -fdata-sections -mexception-handling "
+CFLAGS = ("--target=wasm32-unknown-unknown -O2 -msimd128 -fno-strict-aliasing -fwrapv-pointer -fno-strict-float-cast-overflow "
+          "-w -fvisibility=default -ffunction-sections -fdata-sections -mexception-handling "
           "-mllvm -wasm-enable-sjlj -mllvm -wasm-use-legacy-eh=false")
 
 

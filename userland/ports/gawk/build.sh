@@ -1,5 +1,5 @@
-# GNU awk, without MPFR (-M). Its own extensions are part of it.
-export CFLAGS="-O2 -Wno-everything -Dfork=vfork"
+# GNU awk, without MPFR (-M). Its own extensions are part of it. Its configure asks printf of the machine that runs it for %F and %a.
+export CFLAGS="-O2 -Wno-everything -Dfork=vfork -DPRINTF_HAS_F_FORMAT=1 -DPRINTF_HAS_A_FORMAT=1"
 ./configure --host="$HOST" --prefix=/usr --disable-nls --disable-extensions --disable-mpfr --disable-pma --without-readline \
   --disable-dependency-tracking
 make -C support
