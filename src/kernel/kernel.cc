@@ -254,8 +254,7 @@ Result<ProcessPtr> Kernel::create_child(Process& parent, int exit_signal) {
   child->umask = parent.umask;
   child->name = parent.name;
   child->exe = parent.exe;
-  child->argv = parent.argv;
-  child->environment = parent.environment;
+  child->words = parent.words;
   child->fds = parent.fds;
   child->signals = parent.signals.for_child();
   child->memory = parent.memory;

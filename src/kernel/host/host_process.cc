@@ -40,8 +40,8 @@ class HostProcess::Alarm final : public File {
 HostProcess::HostProcess(Task& task) : task_(task), alarm_(std::make_shared<Alarm>()) {
   const KernelLock lock(task_.kernel().mutex());
   Process& process = task_.owner();
-  argv_ = process.argv;
-  environment_ = process.environment;
+  argv_ = process.words->argv;
+  environment_ = process.words->environment;
   if (Result<std::string> directory = process_files::current_directory(process))
     directory_ = *std::move(directory);
 }

@@ -87,10 +87,10 @@ class StartBlock {
     block_.assign(static_cast<std::size_t>(size()), std::byte{0});
     text_ = words() * 4;
     base_ = base;
-    put(static_cast<std::uint32_t>(process_.argv.size()));
-    for (const std::string& argument : process_.argv) put(text(argument));
+    put(static_cast<std::uint32_t>(process_.words->argv.size()));
+    for (const std::string& argument : process_.words->argv) put(text(argument));
     put(0);
-    for (const std::string& variable : process_.environment) put(text(variable));
+    for (const std::string& variable : process_.words->environment) put(text(variable));
     put(0);
     put_auxiliary();
     return std::move(block_);
@@ -101,12 +101,13 @@ class StartBlock {
   static constexpr std::size_t auxiliary_pairs = 12;
 
   std::uint64_t words() const REQUIRES(kernel_lock) {
-    return 1 + process_.argv.size() + 1 + process_.environment.size() + 1 + 2 * auxiliary_pairs;
+    return 1 + process_.words->argv.size() + 1 + process_.words->environment.size() + 1 +
+           2 * auxiliary_pairs;
   }
   std::uint64_t strings() const REQUIRES(kernel_lock) {
     std::uint64_t bytes = process_.exe.size() + 1;
-    for (const std::string& s : process_.argv) bytes += s.size() + 1;
-    for (const std::string& s : process_.environment) bytes += s.size() + 1;
+    for (const std::string& s : process_.words->argv) bytes += s.size() + 1;
+    for (const std::string& s : process_.words->environment) bytes += s.size() + 1;
     return bytes;
   }
   void put(std::uint32_t word) {

@@ -86,10 +86,10 @@ std::chrono::nanoseconds cpu_of(const Process& process) {
 
 std::string process_cgroup(const Process&) { return "0::/\n"; }
 std::string process_cmdline(const Process& process) {
-  return process.state == ProcessState::zombie ? std::string() : joined(process.argv);
+  return process.state == ProcessState::zombie ? std::string() : joined(process.words->argv);
 }
 std::string process_comm(const Process& process) { return process.name + "\n"; }
-std::string process_environ(const Process& process) { return joined(process.environment); }
+std::string process_environ(const Process& process) { return joined(process.words->environment); }
 std::string process_zero(const Process&) { return "0\n"; }
 
 std::string process_io(const Process& process) {

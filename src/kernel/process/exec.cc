@@ -190,17 +190,25 @@ std::string base_name(std::string_view path) {
 
 Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecRequest request,
                                    Task* task, const std::stop_token& stop) {
-  std::size_t total = 0;
+  std::size_t total = 0, held_bytes = 0;
   for (const auto* list : {&request.argv, &request.environment}) {
-    for (const std::string& text : *list) total += argument_weight(text);
+    for (const std::string& text : *list) {
+      total += argument_weight(text);
+      held_bytes += sizeof text + text.size();
+    }
   }
   if (total > kernel.limits().argument_bytes) return Errno::toobig;
-  if (request.argv.empty()) request.argv.emplace_back();
+  // Before it waits for a program.
+  const auto words = std::make_shared<ProgramWords>(kernel.memory());
+  if (!words->charge.add(held_bytes)) return Errno::nomem;
+  words->argv = std::move(request.argv);
+  words->environment = std::move(request.environment);
+  if (words->argv.empty()) words->argv.emplace_back();
 
   const std::string name = base_name(request.path);
   for (int depth = 0; depth <= max_interpreters; ++depth) {
     CLOCHE_ASSIGN(Found found, find_executable(kernel, process, request));
-    ExecIdentity identity{name, found.path, request.argv, request.environment};
+    ExecIdentity identity{name, found.path, words};
     if (const ProgramTag tag = found.node.fs().program(found.node.ino()); tag != 0) {
       CLOCHE_ASSIGN(std::shared_ptr<const Program> program,
                     load_tagged(kernel, tag, Wanted(kernel, process.clock, task, stop)));
@@ -222,9 +230,9 @@ Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecR
     if (argv.empty()) return Errno::noexec;
     const std::string interpreter = argv.front();
     argv.push_back(request.path);
-    argv.insert(argv.end(), std::next(request.argv.begin()), request.argv.end());
+    argv.insert(argv.end(), std::next(words->argv.begin()), words->argv.end());
     request.path = interpreter;
-    request.argv = std::move(argv);
+    words->argv = std::move(argv);
     request.start = {};
     request.follow = vfs::Follow::yes;
   }
@@ -248,8 +256,7 @@ Result<std::shared_ptr<const Program>> load_for_host(Kernel& kernel, ProgramTag 
 void apply_exec(Process& process, ExecIdentity identity) {
   process.name = std::move(identity.name);
   process.exe = std::move(identity.exe);
-  process.argv = std::move(identity.argv);
-  process.environment = std::move(identity.environment);
+  process.words = std::move(identity.words);
   process_files::close_for_exec(process);
   process.signals.reset_for_exec();
   if (process.timers) process.timers->program_changed();

@@ -36,8 +36,7 @@ constexpr std::size_t argument_weight(std::string_view word) { return word.size(
 struct ExecIdentity {
   std::string name;  // comm
   std::string exe;   // absolute path of the program (of the interpreter, for a script)
-  std::vector<std::string> argv;
-  std::vector<std::string> environment;
+  std::shared_ptr<const ProgramWords> words;
 };
 
 struct LoadedProgram {
@@ -45,13 +44,14 @@ struct LoadedProgram {
   ExecIdentity identity;
 };
 
-// Finds, checks and loads; nothing of `process` changes. Errors are those of execve(2). Kernel lock
-// held; it is released while a program is compiled, so `process` may have been killed in between.
-// Who waits for the compiler does so for as long as somebody wants the program: until `task`, which
-// is the caller's, is told to end (EINTR), or, where there is none, until the kernel's processes
-// are killed or `stop` is asked for (EINTR), or the process's clock is over (ETIMEDOUT). With the
-// last of those who wait ends the compiler of a program that the user brought. That of the system's
-// own goes on, for who comes next, and stops the process's clock meanwhile.
+// Finds, checks and loads; nothing of `process` changes. Errors are those of execve(2), and ENOMEM
+// where the sandbox has no memory for what the program is given. Kernel lock held; it is released
+// while a program is compiled, so `process` may have been killed in between. Who waits for the
+// compiler does so for as long as somebody wants the program: until `task`, which is the caller's,
+// is told to end (EINTR), or, where there is none, until the kernel's processes are killed or
+// `stop` is asked for (EINTR), or the process's clock is over (ETIMEDOUT). With the last of those
+// who wait ends the compiler of a program that the user brought. That of the system's own goes on,
+// for who comes next, and stops the process's clock meanwhile.
 Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecRequest request,
                                    Task* task, const std::stop_token& stop = {})
     REQUIRES(kernel_lock);

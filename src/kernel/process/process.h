@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernel/files/fd_table.h"
@@ -20,6 +21,7 @@
 #include "kernel/time/run_clock.h"
 #include "kernel/time/wait_queue.h"
 #include "vfs/filesystem.h"
+#include "wasm/memory_budget.h"
 
 namespace cloche::kernel {
 
@@ -81,6 +83,16 @@ struct ResourceLimit {
   std::uint64_t hard = rlim_infinity;
 };
 
+// What a program was given by exec: held once, for its process and the children that have it too,
+// and charged to the sandbox's memory.
+struct ProgramWords {
+  explicit ProgramWords(std::shared_ptr<wasm::MemoryBudget> budget = nullptr)
+      : charge(std::move(budget)) {}
+  std::vector<std::string> argv;
+  std::vector<std::string> environment;
+  wasm::MemoryCharge charge;
+};
+
 class Process : public std::enable_shared_from_this<Process> {
  public:
   Process(Kernel& kernel, Pid pid) : kernel_(kernel), pid_(pid) {}
@@ -108,8 +120,8 @@ class Process : public std::enable_shared_from_this<Process> {
   int nice GUARDED_BY(kernel_lock) = 0;
   std::string name GUARDED_BY(kernel_lock);  // comm: at most 15 bytes
   std::string exe GUARDED_BY(kernel_lock);   // the path of the program
-  std::vector<std::string> argv GUARDED_BY(kernel_lock);
-  std::vector<std::string> environment GUARDED_BY(kernel_lock);  // as given to exec
+  std::shared_ptr<const ProgramWords> words GUARDED_BY(kernel_lock) =
+      std::make_shared<const ProgramWords>();
 
   FdTable fds GUARDED_BY(kernel_lock);
   SignalState signals GUARDED_BY(kernel_lock);

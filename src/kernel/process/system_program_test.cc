@@ -79,6 +79,27 @@ class SystemProgramTest : public ::testing::Test {
   vfs::Frozen base_;
 };
 
+TEST_F(SystemProgramTest, WhatItIsGivenIsMemoryOfTheSandbox) {
+  constexpr std::size_t words = 40'000;
+  const std::unique_ptr<Kernel> kernel = kernel_with(ProgramOrigin::system);
+  wasm::MemoryBudget& memory = *kernel->memory();
+  SpawnRequest request = own();
+  request.environment.assign(words, "A=1");
+  auto spawned = std::async(std::launch::async, [&] { return kernel->spawn(request); });
+  compiles_.wait();
+  EXPECT_GE(memory.used_bytes(), words * sizeof(std::string));
+  let_compile();
+  {
+    const Result<ProcessPtr> process = spawned.get();
+    ASSERT_TRUE(process);
+    EXPECT_TRUE(kernel->wait_for(*process, std::nullopt));
+  }
+  EXPECT_TRUE(testing::within_a_minute([&] { return memory.used_bytes() == 0; }));
+  ASSERT_TRUE(memory.charge(memory.limit_bytes() - words));
+  EXPECT_EQ(kernel->spawn(request).error(), Errno::nomem);
+  memory.release(memory.limit_bytes() - words);
+}
+
 TEST_F(SystemProgramTest, ItsCompilerTakesNobodysTime) {
   const std::unique_ptr<Kernel> kernel = kernel_with(ProgramOrigin::system);
   const auto begin = std::chrono::steady_clock::now();

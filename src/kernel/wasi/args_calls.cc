@@ -38,22 +38,22 @@ Result<void> get(const Call& call, const Strings& strings, std::uint32_t pointer
 
 Result<void> args_get(Call& call, std::uint32_t pointers_out, std::uint32_t strings_out)
     REQUIRES(kernel_lock) {
-  return get(call, call.process.argv, pointers_out, strings_out);
+  return get(call, call.process.words->argv, pointers_out, strings_out);
 }
 
 Result<void> args_sizes_get(Call& call, std::uint32_t count_out, std::uint32_t bytes_out)
     REQUIRES(kernel_lock) {
-  return sizes(call, call.process.argv, count_out, bytes_out);
+  return sizes(call, call.process.words->argv, count_out, bytes_out);
 }
 
 Result<void> environ_get(Call& call, std::uint32_t pointers_out, std::uint32_t strings_out)
     REQUIRES(kernel_lock) {
-  return get(call, call.process.environment, pointers_out, strings_out);
+  return get(call, call.process.words->environment, pointers_out, strings_out);
 }
 
 Result<void> environ_sizes_get(Call& call, std::uint32_t count_out, std::uint32_t bytes_out)
     REQUIRES(kernel_lock) {
-  return sizes(call, call.process.environment, count_out, bytes_out);
+  return sizes(call, call.process.words->environment, count_out, bytes_out);
 }
 
 }  // namespace
