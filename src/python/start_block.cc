@@ -11,7 +11,7 @@ std::string start_block(Turn turn, const kernel::Process& process, std::string_v
   const Result<std::string> cwd = process.kernel().files().path_of(process.cwd);
   std::string block = fmt::format("{}{} {} {} {} {} {}", static_cast<char>(turn), process.pid(),
                                   process.ppid, process.credentials.uid, process.credentials.gid,
-                                  process.argv.size(), process.environment.size());
+                                  process.words->argv.size(), process.words->environment.size());
   const auto add = [&](std::string_view text) {
     block.push_back('\0');
     block.append(text);
@@ -19,8 +19,8 @@ std::string start_block(Turn turn, const kernel::Process& process, std::string_v
   add(cwd ? std::string_view(*cwd) : std::string_view("/"));
   add(host_name);
   add(process.exe);
-  for (const std::string& text : process.argv) add(text);
-  for (const std::string& text : process.environment) add(text);
+  for (const std::string& text : process.words->argv) add(text);
+  for (const std::string& text : process.words->environment) add(text);
   block.push_back('\0');
   return block;
 }

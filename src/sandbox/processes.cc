@@ -10,9 +10,9 @@ namespace cloche::sandbox {
 namespace {
 
 std::string command_of(const kernel::Process& process) REQUIRES(kernel::kernel_lock) {
-  if (process.argv.empty()) return process.name;
+  if (process.words->argv.empty()) return process.name;
   std::string command;
-  for (const std::string& word : process.argv) {
+  for (const std::string& word : process.words->argv) {
     if (!command.empty()) command += ' ';
     command += word.substr(0, ProcessInfo::command_limit_bytes);
     if (command.size() >= ProcessInfo::command_limit_bytes) break;
