@@ -160,6 +160,26 @@ class Templates(unittest.TestCase):
         for template, build in begun[2:4]:
             self.assertEqual(self.wait(template, build)["status"], "ready")
 
+    def test_what_only_sleeps_is_waited_for_by_the_build_alone(self):
+        serve = "python3 -m http.server 8123 >/dev/null & sleep 1000"
+        template, report = self.build("served", startCmd=serve, readyCmd=" sleep 21 ")  # clients': for a CMD
+        self.assertEqual(report["status"], "ready", report)
+        status, made = self.ask("POST", "/sandboxes", {"templateID": "served", "secure": False})
+        self.assertEqual(status, 201, made)
+        to_port = {"E2b-Sandbox-Id": made["sandboxID"], "E2b-Sandbox-Port": "8123"}
+        self.assertEqual(self.server.ask("GET", "/", headers=to_port)[0], 200)
+        template, report = self.build("silent", startCmd="sleep 1000", readyCmd="sleep 0.1")
+        self.assertEqual(self.ask("POST", "/sandboxes", {"templateID": "silent"})[0], 201)
+
+    def test_a_build_that_is_deleted_stops_waiting_for_its_service(self):
+        for name in ("never", "neither"):  # as many as are built at a time
+            self.assertEqual(self.begin(*self.request(name), startCmd="true", readyCmd="false")[0], 202)
+        other = self.request("waits")
+        self.assertEqual(self.begin(*other)[0], 202)
+        for name in ("never", "neither"):
+            self.assertEqual(self.ask("DELETE", f"/templates/{name}")[0], 204)
+        self.assertEqual(self.wait(*other)["status"], "ready")
+
     def test_names_and_numbers_are_checked(self):
         for wish in ({}, {"name": ""}, {"name": 7}, {"name": "a b"}, {"name": "x" * 200}, {"name": "a", "tags": "t"},
                      {"name": "a", "tags": [7]}, {"name": "a", "tags": ["a b"]}, {"name": "a:"}):
@@ -170,7 +190,9 @@ class Templates(unittest.TestCase):
         self.assertEqual(self.begin(template, build, {"type": "RUN"})[0], 400)
         self.assertEqual(self.ask("POST", "/templates/tags", {"target": "mine", "tags": []})[0], 400)
         self.assertEqual(self.ask("POST", "/templates/tags", {"target": "mine", "tags": ["t"]})[0], 404)
-        self.assertEqual(self.ask("PATCH", f"/templates/{template}", {})[0], 404)
+        self.assertEqual(self.ask("PATCH", "/v2/templates/mine", {"public": True})[0], 501)
+        self.assertEqual(self.ask("PATCH", "/v2/templates/mine", {"public": False}), (200, {"names": ["mine"]}))
+        self.assertEqual(self.ask("PATCH", "/v2/templates/other", {"public": False})[0], 404)
 
     def test_there_are_only_so_many(self):
         for number in range(50):

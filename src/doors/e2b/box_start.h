@@ -3,7 +3,9 @@
 // none, where it starts, and the service that runs from the start on.
 #pragma once
 
+#include <chrono>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "cloche/sandbox.h"
@@ -17,7 +19,14 @@ struct BoxStart {
   std::string ready_command;  // succeeds once it can be used; empty: it is not waited for
 };
 
-// Starts the service and waits until it is ready. A sentence where it is not within some seconds.
-std::optional<std::string> begin_service(Sandbox& sandbox, const BoxStart& start);
+// Starts the service and waits until it is ready. A sentence where it is not within that time, or
+// until `stop`.
+std::optional<std::string> begin_service(Sandbox& sandbox, const BoxStart& start,
+                                         std::chrono::seconds patience, std::stop_token stop = {});
+
+// How sandboxes begin that are copies of this one, in which begin_service has been done. A ready
+// command that only sleeps says how long the service takes and not what to look for: they wait for
+// the ports where it listens here instead, and for nothing where it listens at none.
+BoxStart start_of_copies(Sandbox& sandbox, BoxStart start);
 
 }  // namespace cloche::e2b

@@ -15,6 +15,7 @@ constexpr std::size_t id_letters = 20;
 constexpr std::size_t token_bytes = 32;
 constexpr std::size_t snapshots_max = 100;  // of an owner
 constexpr Seconds pause_again_after{10};
+constexpr Seconds ready_time{20};
 constexpr std::array<std::string_view, 2> templates{"base", "code-interpreter-v1"};
 
 std::string_view without_tag(std::string_view id) { return id.substr(0, id.find(':')); }
@@ -96,7 +97,7 @@ std::variant<BoxPtr, Denial> Boxes::create(const std::string& owner, BoxWish wis
   const auto* box = std::get_if<BoxPtr>(&made);
   if (!box || (*box)->wish.is_build) return made;
   const auto use = session::Session::use((*box)->session);
-  const auto fault = use ? begin_service(*use, start) : std::nullopt;
+  const auto fault = use ? begin_service(*use, start, ready_time) : std::nullopt;
   if (!fault) return made;
   close((*box)->id, owner);
   return Denial{500, *fault};

@@ -59,8 +59,12 @@ std::optional<ServerRequest> request_for_server(const http::Request& request,
     of_hop.insert(http::lowered(word));
   for (const auto& [name, value] : request.fields) {
     if (is_left_out(name) || of_hop.contains(http::lowered(name))) continue;
-    const bool is_host = http::same_text(name, "Host") && !host.empty();
-    made.text += fmt::format("{}: {}\r\n", name, is_host ? host : value);
+    if (http::same_text(name, "Host")) {
+      // As proxies write it: not every server compares names as it should.
+      made.text += fmt::format("Host: {}\r\n", host.empty() ? value : host);
+    } else {
+      made.text += fmt::format("{}: {}\r\n", name, value);
+    }
   }
   if (is_chunked) {
     made.text += "Transfer-Encoding: chunked\r\n";

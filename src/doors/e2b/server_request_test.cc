@@ -21,6 +21,13 @@ TEST(ServerRequest, HasWhatTheClientSaidAndIsTheLastOfItsConnection) {
       "Connection: close\r\n\r\n");
 }
 
+TEST(ServerRequest, TheHostIsSpeltAsProxiesDo) {
+  EXPECT_EQ(request_for_server(request_of({{"host", "8080-x.y"}}))->text,
+            "GET /a?b=c HTTP/1.1\r\nHost: 8080-x.y\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(request_for_server(request_of({{"host", "8080-x.y"}}), "own:8080")->text,
+            "GET /a?b=c HTTP/1.1\r\nHost: own:8080\r\nConnection: close\r\n\r\n");
+}
+
 TEST(ServerRequest, TheBodyIsFramedAsTheClientFramesIt) {
   const auto chunked =
       request_for_server(request_of({{"Host", "h"}, {"Transfer-Encoding", "chunked"}}, "POST"));

@@ -15,6 +15,7 @@ namespace {
 using Kind = TemplateStep::Kind;
 
 constexpr std::chrono::minutes build_time{60};
+constexpr std::chrono::minutes ready_time{5};
 constexpr std::size_t log_entries_max = 5000;
 constexpr std::size_t entry_max_bytes = 4096;
 constexpr std::size_t page_entries = 100;
@@ -189,9 +190,10 @@ std::optional<Snapshot> TemplateBuild::run(Boxes& boxes, TemplateFiles& files,
     if (!failure) {
       number = "finalize";
       const BoxStart start{state.user, state.workdir, plan.start_command, plan.ready_command};
-      if (auto fault = begin_service(*use, start)) failure = Failure{*std::move(fault)};
+      if (auto fault = begin_service(*use, start, ready_time, stop_.get_token()))
+        failure = Failure{*std::move(fault)};
       if (!failure) {
-        auto taken = boxes.take_template(box, start);
+        auto taken = boxes.take_template(box, start_of_copies(*use, start));
         if (const auto* denial = std::get_if<Denial>(&taken)) {
           failure = Failure{denial->sentence};
         } else {

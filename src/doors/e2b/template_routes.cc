@@ -150,6 +150,7 @@ http::Response TemplateRoutes::of_template(const std::string& owner, const Words
     return no_content();
   }
   if (words.size() == 1 && request.method == "GET") return json_answer(200, template_json(*found));
+  if (words.size() == 1 && request.method == "PATCH") return publish(*found, request);
   if (words.size() == 2 && words[1] == "tags" && request.method == "GET") {
     OrderedJson items = OrderedJson::array();
     for (const auto& [name, tag] : found->tags)
@@ -158,6 +159,17 @@ http::Response TemplateRoutes::of_template(const std::string& owner, const Words
     return json_answer(200, items);
   }
   return rest_error(404, "there is nothing at this address");
+}
+
+http::Response TemplateRoutes::publish(const Templates::Template& which,
+                                       const http::Request& request) {
+  auto body = read_body(request.body);
+  if (auto* wrong = std::get_if<http::Response>(&body)) return std::move(*wrong);
+  const Json& given = std::get<Json>(body);
+  const auto is_public = given.find("public");
+  if (is_public != given.end() && !is_public->is_null() && *is_public != false)
+    return rest_error(501, "a template is its owner's here: there are no public ones");
+  return json_answer(200, {{"names", {which.name}}});
 }
 
 http::Response TemplateRoutes::request_build(const std::string& owner,

@@ -29,6 +29,7 @@ class TemplateRoutes {
  private:
   using Words = std::vector<std::string>;
 
+  http::Response publish(const Templates::Template& which, const http::Request& request);
   http::Response request_build(const std::string& owner, const http::Request& request);
   http::Response begin_build(const std::string& owner, const Words& words,
                              const http::Request& request);

@@ -28,6 +28,16 @@ std::uint32_t seconds_of(std::int64_t ns) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(ns / ns_per_s, 0, UINT32_MAX));
 }
 
+// What has a status of its own is said in OpenSSH's words, which some clients compare.
+std::string_view sentence_of(std::uint32_t code, Errno error) {
+  switch (code) {
+    case s_no_such_file: return "No such file";
+    case s_permission_denied: return "Permission denied";
+    case s_unsupported: return "Operation unsupported";
+    default: return errno_info(error).message;
+  }
+}
+
 }  // namespace
 
 Attributes read_attributes(PacketReader& in) {
@@ -92,7 +102,7 @@ void send_status(std::string& out, std::uint32_t id, std::uint32_t code, std::st
 
 void send_error(std::string& out, std::uint32_t id, Errno error) {
   const std::uint32_t code = door_codes(ErrorKind::sandbox, error).sftp;
-  send_status(out, id, code == s_ok ? std::uint32_t{s_failure} : code, errno_info(error).message);
+  send_status(out, id, code == s_ok ? std::uint32_t{s_failure} : code, sentence_of(code, error));
 }
 
 void send_done(std::string& out, std::uint32_t id, const Result<void>& done) {

@@ -46,6 +46,8 @@ enum Type : std::uint8_t {
 enum Status : std::uint32_t {
   s_ok = 0,
   s_eof = 1,
+  s_no_such_file = 2,
+  s_permission_denied = 3,
   s_failure = 4,
   s_bad_message = 5,
   s_unsupported = 8,
