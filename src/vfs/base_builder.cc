@@ -63,11 +63,21 @@ struct BaseBuilder::Impl {
     Ino dir = root_ino;
     while (path.starts_with('/')) path.remove_prefix(1);
     while (path.ends_with('/')) path.remove_suffix(1);
+    const std::size_t last_slash = path.rfind('/');
+    if (last_slash != path.npos && path.substr(0, last_slash) == last_folder) {
+      const std::string_view name = path.substr(last_slash + 1);
+      CLOCHE_TRY(check_name(name));
+      return Slot{last_dir, name, tree().find(last_dir)->mtime};
+    }
     CLOCHE_TRY(check_names(path));
+    const std::string_view folder = path.substr(0, last_slash);
     for (;;) {
       const std::size_t slash = path.find('/');
       const std::string_view name = path.substr(0, slash);
-      if (slash == path.npos) return Slot{dir, name, tree().find(dir)->mtime};
+      if (slash == path.npos) {
+        if (dir != root_ino) last_folder = folder, last_dir = dir;
+        return Slot{dir, name, tree().find(dir)->mtime};
+      }
       CLOCHE_ASSIGN(dir, make_dir(dir, name));
       path.remove_prefix(slash);
       while (path.starts_with('/')) path.remove_prefix(1);
@@ -113,6 +123,10 @@ struct BaseBuilder::Impl {
   BaseAttr directories;
   FixedClock clock;
   TypedFsRef<MemFs> fs;
+  // Where the last entry was put that is not in the root: most that follow are beside it. Nothing
+  // here takes a directory away.
+  std::string last_folder;
+  Ino last_dir = 0;
 };
 
 BaseBuilder::BaseBuilder(BaseAttr directories) : impl_(std::make_unique<Impl>(directories)) {}

@@ -95,6 +95,26 @@ TEST_F(BaseBuilderTest, BuilderRefusesPathsThatAreNotPlain) {
   EXPECT_EQ(fs->stat(*fs->lookup(1, "a"))->nlink, 2u);
 }
 
+// The folder of the entry before is where an entry goes whose path begins with all of its path.
+TEST_F(BaseBuilderTest, EntriesBesideEachOtherAreWhereTheirPathsSay) {
+  BaseBuilder builder;
+  for (const char* path :
+       {"d/e/one", "d/e/two", "d/other", "d/eve", "d/e/f/deep", "d//e/three", "e"})
+    EXPECT_TRUE(builder.add_file(path, SharedBytes::from_string(path)).ok()) << path;
+  EXPECT_TRUE(builder.add_file("d/e/one", SharedBytes::from_string("again")).ok());
+  EXPECT_TRUE(builder.add_link("d/e/hard", "d/e/two").ok());
+  for (const char* name : {"d/e/.", "d/e/..", "d/e/"}) {
+    EXPECT_FALSE(builder.add_file(name, {}).ok()) << name;
+  }
+  const auto fs = make_fs<MemFs>(builder.freeze(), Quota{}, clock_);
+  const Ino d = *fs->lookup(1, "d"), e = *fs->lookup(d, "e");
+  for (const char* name : {"one", "two", "three", "hard", "f"})
+    EXPECT_TRUE(fs->lookup(e, name)) << name;
+  for (const char* name : {"other", "eve"}) EXPECT_TRUE(fs->lookup(d, name)) << name;
+  EXPECT_TRUE(fs->lookup(1, "e"));
+  EXPECT_EQ(fs->stat(*fs->lookup(e, "one"))->size, 5);
+}
+
 class GraftTest : public MemFsTest {
  protected:
   GraftTest() {
