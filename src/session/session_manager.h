@@ -142,6 +142,10 @@ struct Room {
   bool ending = false;
   // Of sessions or memory, of which there is less: from 0, no room, to 1, all of it.
   double headroom() const;
+  // Nothing more is kept in memory then.
+  bool is_over_memory() const {
+    return memory_limit_bytes > 0 && memory_bytes > memory_limit_bytes;
+  }
 };
 
 // Of what changes a session for good: whether there was anything to do, and whether it is saved.

@@ -311,9 +311,7 @@ std::variant<Snapshot, Denial> Boxes::take_template(const BoxPtr& box, const Box
 
 // As for a new session.
 std::optional<Denial> Boxes::no_memory() const {
-  const session::Room room = sessions_.room();
-  if (room.memory_limit_bytes == 0 || room.memory_bytes <= room.memory_limit_bytes)
-    return std::nullopt;
+  if (!sessions_.room().is_over_memory()) return std::nullopt;
   return Denial{503, "the server has no memory for a snapshot: delete others, or try again later"};
 }
 

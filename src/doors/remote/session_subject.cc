@@ -156,8 +156,7 @@ void SessionBackend::admit_host_path(std::string_view parameter) const {
 }
 
 void SessionBackend::admit_snapshot() const {
-  const session::Room room = parts_.sessions.room();
-  if (room.memory_limit_bytes == 0 || room.memory_bytes <= room.memory_limit_bytes) return;
+  if (!parts_.sessions.room().is_over_memory()) return;
   throw RpcError{rpc::code::sandbox_error,
                  "EAGAIN: the server has no memory for a snapshot: remove others, or try again"};
 }

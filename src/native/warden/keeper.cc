@@ -40,8 +40,6 @@ constexpr int socket_number = 3;
 constexpr std::array keeper_devices{"null", "zero", "full", "random", "urandom"};
 // Of gVisor's own: threads of its kernel, and one for each of a guest's with two of its process.
 constexpr rlim_t gvisor_threads = 512, threads_of_one = 4;
-// One byte: with 0 the machine's own program for cores would be called.
-constexpr rlim_t no_core = 1;
 constexpr int first_look_ms = 20, longest_look_ms = 320;
 
 bool put_file(int folder, const char* name, std::string_view text) {

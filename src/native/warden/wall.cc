@@ -19,8 +19,6 @@ namespace {
 constexpr std::uint32_t kept_by_root = (1U << CAP_CHOWN) | (1U << CAP_DAC_OVERRIDE) |
                                        (1U << CAP_FOWNER) | (1U << CAP_FSETID) |
                                        (1U << CAP_SETUID) | (1U << CAP_SETGID) | (1U << CAP_KILL);
-// One byte: with 0 the machine's own program for cores would be called.
-constexpr rlim_t no_core = 1;
 constexpr rlim_t locked_bytes = 8 << 20;
 constexpr rlim_t queue_bytes = 800 << 10;  // of POSIX message queues
 constexpr rlim_t queued_signals = 4096;

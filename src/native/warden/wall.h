@@ -3,6 +3,8 @@
 // of system calls. And Landlock, which pid 1 takes on for all that it starts.
 #pragma once
 
+#include <sys/resource.h>
+
 #include <cstdint>
 
 #include "native/warden/filter.h"
@@ -12,6 +14,8 @@
 namespace cloche::warden {
 
 inline constexpr std::uint32_t own_processes = 2;  // pid 1 and the file server count, too
+// RLIMIT_CORE, one byte: with 0 the machine's own program for cores would be called.
+inline constexpr rlim_t no_core = 1;
 
 struct WallPlan {
   std::uint32_t processes = 0;

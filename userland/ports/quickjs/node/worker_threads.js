@@ -189,7 +189,6 @@ class Line {
   #next;
   constructor(fd, side, { control, left }) {
     this.#next = side + 2;
-    this.step = 2;
     this.control = control;
     const identity = (bytes) => bytes;
     this.#channel = new Channel(fd, { advanced: true, serialize: identity, deserialize: identity, take: (bytes) => this.#take(bytes),
@@ -198,8 +197,7 @@ class Line {
   get channel() { return this.#channel; }
   // [to, what, ports' numbers], then the value
   #pack(to, what, value, list = []) {
-    const numbers = [];
-    const serializer = new PortSerializer(list, (port) => { const id = this.#give(port); numbers.push(id); return id; });
+    const serializer = new PortSerializer(list, (port) => this.#give(port));
     const body = serializer.whole(value);
     for (const item of list) if (item instanceof ArrayBuffer) item.transfer();
     const head = v8.serialize([to, what, serializer.ports]);
@@ -235,7 +233,7 @@ class Line {
   #give(port) {
     if (port._closed) throw new DOMException('MessagePort in transfer list is already detached', 'DataCloneError');
     const id = this.#next;
-    this.#next += this.step;
+    this.#next += 2; // the numbers between are the other side's
     const { waiting, other, remote } = port._leave();
     if (other) {
       this.#ports.set(id, other);
