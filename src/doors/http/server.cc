@@ -125,14 +125,12 @@ class Server::Impl final : public Host {
   void drain(std::chrono::milliseconds patience) {
     draining_ = true;
     refuse_connections();
-    std::promise<void> closed;
-    asio::post(acceptor_.get_executor(), [this, &closed] {
+    on_acceptor([this] {
       accept_those_who_wait();
       boost::system::error_code ignored;
       acceptor_.close(ignored);
-      closed.set_value();
     });
-    closed.get_future().wait();
+    on_acceptor([] {});  // after the turn of one that was taken just before
     for (const auto& connection : connections_.all()) connection->end_soon();
     (void)connections_.wait_until_empty(patience);
   }
@@ -198,10 +196,10 @@ class Server::Impl final : public Host {
     Loop& loop = loops_[next_loop_];
     acceptor_.async_accept(
         loop.context(), [this, &loop](boost::system::error_code error, Tcp::socket socket) {
+          // It may have been taken before the acceptor was closed, and its turn come after that.
+          if (!error) serve(loop, std::move(socket));
           if (!acceptor_.is_open()) return;
-          if (!error) {
-            serve(loop, std::move(socket));
-          } else if (error == asio::error::no_descriptors || error == asio::error::no_memory) {
+          if (error == asio::error::no_descriptors || error == asio::error::no_memory) {
             for (const auto& leaving : connections_.shed()) leaving->end_now();
             return pause_accepting();
           }
@@ -213,14 +211,25 @@ class Server::Impl final : public Host {
   // reset, and lose what it has sent already. So first the acceptor is bound to a device that is
   // not there: the host refuses who begins to connect, and completes what is half connected.
   void refuse_connections() {
-    std::promise<bool> refused;
-    asio::post(acceptor_.get_executor(), [this, &refused] {
+    bool refused = false;
+    on_acceptor([this, &refused] {
       constexpr int no_device = INT_MAX;
-      refused.set_value(acceptor_.is_open() &&
-                        ::setsockopt(acceptor_.native_handle(), SOL_SOCKET, SO_BINDTOIFINDEX,
-                                     &no_device, sizeof no_device) == 0);
+      refused =
+          acceptor_.is_open() && ::setsockopt(acceptor_.native_handle(), SOL_SOCKET,
+                                              SO_BINDTOIFINDEX, &no_device, sizeof no_device) == 0;
     });
-    if (refused.get_future().get()) std::this_thread::sleep_for(half_connected_patience);
+    if (refused) std::this_thread::sleep_for(half_connected_patience);
+  }
+
+  // Does it on the acceptor's loop, after all that has its turn there already, and waits for it.
+  template <typename Work>
+  void on_acceptor(Work work) {
+    std::promise<void> done;
+    asio::post(acceptor_.get_executor(), [&work, &done] {
+      work();
+      done.set_value();
+    });
+    done.get_future().wait();
   }
 
   // Clients that have connected and are not accepted yet: closing the acceptor would reset them.
