@@ -4,7 +4,6 @@ import os
 import socket
 import subprocess
 import tempfile
-import threading
 import unittest
 from pathlib import Path
 
@@ -294,9 +293,12 @@ class Away(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, Cells("--state-dir", folder, keys=(1, 2), ssh=True) as cells:
             session = cells.create(2)
 
-            def connect():
+            def begin():
                 transport = paramiko.Transport(socket.create_connection(("127.0.0.1", cells[1].ssh_port), PATIENCE_S))
                 transport.start_client(timeout=PATIENCE_S)
+                return transport
+
+            def log_in(transport):
                 try:
                     transport.auth_password("sandbox+" + session, TOKENS[0])
                     channel = transport.open_session()
@@ -307,9 +309,8 @@ class Away(unittest.TestCase):
                 finally:
                     transport.close()
 
-            self.assertEqual(connect(), (b"in\n", None))
-            client = paramiko.Transport(socket.create_connection(("127.0.0.1", cells[1].ssh_port), PATIENCE_S))
-            client.start_client(timeout=PATIENCE_S)
+            self.assertEqual(log_in(begin()), (b"in\n", None))
+            client = begin()
             client.auth_password("sandbox+" + session, TOKENS[0])
             channel = client.open_session()
             channel.exec_command("echo begun; sleep 1000")
@@ -320,15 +321,11 @@ class Away(unittest.TestCase):
             client.join(PATIENCE_S)
             self.assertFalse(client.is_active())
             client.close()
-            said, banner = connect()
+            said, banner = log_in(begin())
             self.assertIsNone(said)
             self.assertIn(b"does not answer", banner)
-            answers = []
-            thread = threading.Thread(target=lambda: answers.append(connect()))
-            thread.start()
-            cells.start(2)
-            thread.join()
-            self.assertEqual(answers, [(b"in\n", None)])
+            client = begin()
+            self.assertEqual(cells.start_while_asked(2, lambda: log_in(client)), (b"in\n", None))
 
 
 if __name__ == "__main__":

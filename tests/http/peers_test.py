@@ -32,10 +32,27 @@ class Cells:
         self.until_known()
 
     def start(self, key):
+        self.start_unknown(key)
+        self.make_known()
+
+    def start_while_asked(self, key, ask):
+        """What `ask` answers that begins before the others know of that cell. How long a machine takes to start a server
+        is no part of how long they wait."""
+        self.start_unknown(key)
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(ask()))
+        thread.start()
+        self.make_known()
+        thread.join()
+        return answers[0]
+
+    def start_unknown(self, key):
         tokens = [word for token in TOKENS for word in ["--token", token]] if self.program == "serve" else []
         self.running[key] = self.make_server(*self.program.split(), "--cell-key", str(key), "--peers", f"file:{self.peers}",
                                              "--peer-token-file", str(self.secret), *tokens, *self.words, *self.more.get(key, []),
                                              ssh=self.ssh)
+
+    def make_known(self):
         part = self.peers.with_suffix(".part")
         part.write_text("# the cells\n" + "".join(f"{self.place_of(s)}\n" for s in self.running.values()))
         os.replace(part, self.peers)
@@ -247,12 +264,7 @@ class Room(unittest.TestCase):
             # One that starts anew is waited for, and has the same ones again.
             cells[2].process.kill()
             cells[2].process.wait()
-            answers = []
-            thread = threading.Thread(target=lambda: answers.append(ask(1)))
-            thread.start()
-            cells.start(2)
-            thread.join()
-            self.assertEqual(answers, [429])
+            self.assertEqual(cells.start_while_asked(2, lambda: ask(1)), 429)
             cells[2].process.kill()
             cells[2].process.wait()
             # At most as many again as the limit is, however many cells make them.
@@ -292,12 +304,8 @@ class Away(unittest.TestCase):
             self.assertEqual(run(1, "echo kept > f")[0], 200)
             cells[2].process.kill()
             cells[2].process.wait()
-            answers = []
-            thread = threading.Thread(target=lambda: answers.append(run(1, "cat f")))
-            thread.start()
-            cells.start(2)  # on another port
-            thread.join()
-            self.assertEqual([(status, result["stdout"]) for status, result in answers], [(200, "kept\n")])
+            status, result = cells.start_while_asked(2, lambda: run(1, "cat f"))  # on another port
+            self.assertEqual((status, result["stdout"]), (200, "kept\n"))
 
     def test_one_that_has_not_been_there_yet_is_waited_for(self):
         with Cells(keys=(1,)) as cells:
@@ -307,12 +315,7 @@ class Away(unittest.TestCase):
             cells.peers.write_text(cells.peers.read_text() + f"127.0.0.1:{free_port()}\n")
             until(lambda: ask() == 503, "somebody may be about to have that key")
             self.assertEqual(cells[1].ask("GET", "/sessions", token=TOKENS[0])[1]["X-Cloche-Missing-Cells"], "?")
-            answers = []
-            thread = threading.Thread(target=lambda: answers.append(ask()))
-            thread.start()
-            cells.start(2)
-            thread.join()
-            self.assertEqual(answers, [404])
+            self.assertEqual(cells.start_while_asked(2, ask), 404)
 
     def test_one_that_does_not_come_back_is_told_from_a_session_that_is_gone(self):
         with Cells(keys=(1, 2)) as cells:
