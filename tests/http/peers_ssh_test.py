@@ -81,6 +81,9 @@ class PeersSsh(unittest.TestCase):
         channel.exec_command("kill -9 $$")
         self.assertEqual(channel.recv_exit_status(), -1)  # no status: a signal
         self.ssh(2, session, "kill -9 $$", status=255)
+        channel = self.transport(2, session).open_session()
+        channel.exec_command("")
+        self.assertEqual(channel.recv_exit_status(), 0)  # no shell, which would wait for its input
         # A client's signal arrives, as does its going away.
         channel = self.transport(2, session).open_session()
         channel.exec_command("trap 'echo caught; exit 3' TERM; echo begun; while :; do sleep 0.1; done")
@@ -107,7 +110,8 @@ class PeersSsh(unittest.TestCase):
         done = self.ssh(2, session, "tty; echo $TERM", "-tt")
         self.assertIn(b"/dev/pts/", done.stdout)
         channel = self.transport(2, session).open_session()
-        channel.get_pty("vt220", width=91, height=17)
+        channel.get_pty("vt220", width=91, height=16)
+        channel.resize_pty(width=91, height=17)
         channel.invoke_shell()
         said = b""
 
@@ -179,6 +183,26 @@ class PeersSsh(unittest.TestCase):
         done = self.run_client("sftp", *self.options(2, port="-P"), "-b", batch, f"sandbox+{session}@127.0.0.1", status=None)
         self.assertIn(b"not found", done.stderr)
 
+    def test_what_is_new_has_the_umask(self):
+        session = self.session_of(1)
+        folder = Path(self.folder.name, "open")
+        folder.mkdir()
+        (folder / "f").write_text("f")
+        folder.chmod(0o777)
+        (folder / "f").chmod(0o666)
+        for name, flag, more, modes in [("a", "-O", [], b"755\n644\n"), ("b", "-s", [], b"777\n644\n"),
+                                        ("c", "-O", ["-p"], b"777\n666\n"), ("d", "-s", ["-p"], b"777\n666\n")]:
+            self.run_client("scp", flag, "-r", *more, *self.options(2, port="-P"), folder,
+                            f"sandbox+{session}@127.0.0.1:{name}")
+            self.assertEqual(self.ssh(2, session, f"stat -c %a {name} {name}/f").stdout, modes, name)
+        batch = Path(self.folder.name, "batch")
+        batch.write_text("mkdir new\nln -s new l\ncd l\npwd\ncd ../a\npwd\n")
+        said = self.run_client("sftp", *self.options(2, port="-P"), "-b", batch, f"sandbox+{session}@127.0.0.1").stdout
+        self.assertEqual(self.ssh(2, session, "stat -c %a new").stdout, b"755\n")
+        # Where a link leads to is where one is.
+        self.assertEqual([line.split()[-1] for line in said.splitlines() if line.startswith(b"Remote")],
+                         [b"/workspace/new", b"/workspace/a"])
+
     def test_ports_are_forwarded(self):
         session = self.session_of(1)
         program = subprocess.Popen(["ssh", *self.options(3), f"sandbox+{session}@127.0.0.1", "python3", "-"],
@@ -203,6 +227,35 @@ while True:
             self.assertEqual(forward("localhost:8124", data, 0).stdout, data[::-1])
         self.assertNotEqual(forward("localhost:8125", b"x", None).returncode, 0)
         self.assertNotEqual(forward("192.0.2.1:80", b"x", None).returncode, 0)
+        program.kill()
+        program.wait()
+        program.stdout.close()
+
+    def test_what_is_sent_to_a_port_before_the_end_arrives(self):
+        session = self.session_of(1)
+        program = subprocess.Popen(["ssh", *self.options(1), f"sandbox+{session}@127.0.0.1", "python3", "-"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        program.stdin.write(b"""
+import socket, time
+listener = socket.create_server(("127.0.0.1", 8127))
+print("listening", flush=True)
+while True:
+    peer, _ = listener.accept()
+    peer.shutdown(socket.SHUT_WR)
+    count = 0
+    while piece := peer.recv(65536):
+        count += len(piece)
+        time.sleep(0.01)
+    print(count, flush=True)
+""")
+        program.stdin.close()
+        self.assertEqual(program.stdout.readline(), b"listening\n")
+        for cell in (1, 2):
+            channel = self.transport(cell, session).open_channel("direct-tcpip", ("localhost", 8127), ("127.0.0.1", 0))
+            self.assertEqual(channel.recv(1), b"")  # the program says nothing any more, and reads slowly
+            channel.sendall(b"x" * 5_000_000)
+            channel.close()
+            self.assertEqual(program.stdout.readline(), b"5000000\n")
         program.kill()
         program.wait()
         program.stdout.close()

@@ -370,6 +370,10 @@ class Sessions(unittest.TestCase):
         self.assertGreater(int(done.stdout.split()[1]), 38_000_000)
         done = self.ssh(session, "tty; stty size; echo $TERM", "-tt")
         self.assertIn(b"/dev/pts/", done.stdout)
+        # Nothing of where the client is, whatever it says.
+        for more in [], ["-o", "SetEnv=SSH_CLIENT=mine"]:
+            self.assertEqual(self.ssh(session, "echo $SSH_CONNECTION, $SSH_CLIENT", *more).stdout,
+                             b"127.0.0.1 65535 127.0.0.1 22, 127.0.0.1 65535 22\n")
         self.assertIn(b"\r\n", done.stdout)
 
     def serve_inside(self, session: str, code: str) -> subprocess.Popen:

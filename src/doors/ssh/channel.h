@@ -27,8 +27,9 @@ class Channel {
 
   // Moves what waits, both ways, without waiting. True when something moved.
   bool pump() { return !done() && move(); }
-  // The client has closed it, or everything has been said.
-  bool done() const noexcept { return client_closed_ || closed_; }
+  // The client has closed it, and what it sent before is passed on where it must be, or everything
+  // has been said.
+  bool done() const noexcept { return closed_ || (client_closed_ && !owes_input()); }
   // The client has sent what no client sends: its connection must end.
   bool misused() const noexcept { return misused_; }
 
@@ -39,6 +40,8 @@ class Channel {
   explicit Channel(ssh_channel handle, Errors errors = Errors::thrown_away);
 
   virtual bool move() = 0;
+  // Of what the client has sent, something must be passed on though the client has closed.
+  virtual bool owes_input() const noexcept { return false; }
 
   ssh_channel handle() const noexcept { return handle_; }
   // All that the client has sent up to now, at most some MiB; nothing: not now. To be called when

@@ -10,7 +10,6 @@
 #include "doors/http/lost_peer.h"
 #include "doors/ssh/forward_channel.h"
 #include "doors/ssh/proof.h"
-#include "doors/ssh/relayed_channel.h"
 #include "doors/ssh/session_channel.h"
 #include "doors/ssh/shielded.h"
 
@@ -296,7 +295,10 @@ bool Connection::opens_elsewhere(const Proof& proof, Stage stage) {
 
 ssh_channel Connection::open_session_channel() {
   if (!authenticated_ || channels_.size() >= channels_max) return nullptr;
-  if (far_) return open_relayed([](ssh_channel far) { return ::ssh_channel_open_session(far); });
+  if (far_) {
+    return open_relayed(RelayedChannel::Kind::session,
+                        [](ssh_channel far) { return ::ssh_channel_open_session(far); });
+  }
   session::Session::Use use = session::Session::use(session_);
   if (!use) return nullptr;
   ssh_channel channel = ::ssh_channel_new(handle_);
@@ -314,7 +316,8 @@ std::string Connection::client_name() const {
 }
 
 // A channel of the client's, once the other cell has opened its end; or null.
-ssh_channel Connection::open_relayed(const std::function<int(ssh_channel far)>& open) {
+ssh_channel Connection::open_relayed(RelayedChannel::Kind kind,
+                                     const std::function<int(ssh_channel far)>& open) {
   ssh_channel far = far_->is_over() ? nullptr : ::ssh_channel_new(far_->handle());
   if (!far) return nullptr;
   ssh_channel near = far_->done([&] { return open(far); }) ? ::ssh_channel_new(handle_) : nullptr;
@@ -322,7 +325,7 @@ ssh_channel Connection::open_relayed(const std::function<int(ssh_channel far)>& 
     ::ssh_channel_free(far);
     return nullptr;
   }
-  channels_.push_back(std::make_unique<RelayedChannel>(near, far, *far_));
+  channels_.push_back(std::make_unique<RelayedChannel>(near, far, *far_, kind));
   return near;
 }
 
@@ -338,7 +341,7 @@ int Connection::open_forward(ssh_message message) {
   if (!authenticated_ || !own || port < 1 || port > 65535 || channels_.size() >= channels_max)
     return 1;
   if (far_) {
-    ssh_channel near = open_relayed([&](ssh_channel far) {
+    ssh_channel near = open_relayed(RelayedChannel::Kind::forward, [&](ssh_channel far) {
       return ::ssh_channel_open_forward(far, host, port, "localhost", 0);
     });
     return near && ::ssh_message_channel_request_open_reply_accept_channel(message, near) == SSH_OK

@@ -20,6 +20,7 @@
 #include "doors/ssh/elsewhere.h"
 #include "doors/ssh/far_session.h"
 #include "doors/ssh/open_folders.h"
+#include "doors/ssh/relayed_channel.h"
 #include "doors/ssh/wake.h"
 #include "session/session_manager.h"
 
@@ -71,7 +72,8 @@ class Connection {
   bool opens_elsewhere(const Proof& proof, Stage stage);
   ssh_channel open_session_channel();
   int open_forward(ssh_message message);
-  ssh_channel open_relayed(const std::function<int(ssh_channel far)>& open);
+  ssh_channel open_relayed(RelayedChannel::Kind kind,
+                           const std::function<int(ssh_channel far)>& open);
   std::string client_name() const;
   bool is_closed() const;
   bool has_ended();

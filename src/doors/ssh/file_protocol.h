@@ -2,10 +2,14 @@
 // FileProtocol: what a channel needs of SFTP and of scp: bytes in, bytes out.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace cloche::ssh {
+
+// What is new does not get these of the permissions that the client names: the sandbox's umask.
+inline constexpr std::uint32_t new_mask = 0022;
 
 class FileProtocol {
  public:

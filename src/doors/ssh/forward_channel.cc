@@ -21,7 +21,7 @@ bool ForwardChannel::connect(std::uint16_t port) {
 
 bool ForwardChannel::move() {
   const bool in = pump_in();
-  const bool out = pump_out();
+  const bool out = !client_has_closed() && pump_out();
   if (inward_ended_ && outward_ended_) {
     close();
     return true;

@@ -27,6 +27,7 @@ class ForwardChannel final : public Channel {
 
  private:
   bool move() override;
+  bool owes_input() const noexcept override { return !inward_ended_; }
   bool pump_in();
   bool pump_out();
 

@@ -30,8 +30,8 @@ FarChannel::FarChannel(ssh_channel handle) : Channel(handle, Errors::kept) {
 
 FarChannel::~FarChannel() { ::ssh_remove_channel_callbacks(handle(), &told_); }
 
-RelayedChannel::RelayedChannel(ssh_channel near, ssh_channel far, FarSession& session)
-    : Channel(near), session_(session), far_(far) {
+RelayedChannel::RelayedChannel(ssh_channel near, ssh_channel far, FarSession& session, Kind kind)
+    : Channel(near), session_(session), kind_(kind), far_(far) {
   set_callbacks();
 }
 
@@ -88,7 +88,7 @@ void RelayedChannel::set_callbacks() {
 
 bool RelayedChannel::move() {
   const bool in = move_in();
-  const bool out = move_out();
+  const bool out = !client_has_closed() && move_out();
   return in || out;
 }
 

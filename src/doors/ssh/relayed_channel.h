@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -47,18 +48,22 @@ class FarChannel final : public Channel {
 
 class RelayedChannel final : public Channel {
  public:
+  enum class Kind : std::uint8_t { session, forward };
   // Takes over both, which are open. `session` outlives it.
-  RelayedChannel(ssh_channel near, ssh_channel far, FarSession& session);
+  RelayedChannel(ssh_channel near, ssh_channel far, FarSession& session, Kind kind);
   ~RelayedChannel() override;
 
  private:
   bool move() override;
+  // What runs in a session ends at once.
+  bool owes_input() const noexcept override { return kind_ == Kind::forward && !inward_ended_; }
   bool move_in();
   bool move_out();
   void finish();
   void set_callbacks();
 
   FarSession& session_;
+  const Kind kind_;
   FarChannel far_;
   ssh_channel_callbacks_struct requests_{};
   std::string inward_;                  // not yet sent to the other cell

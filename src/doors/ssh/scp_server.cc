@@ -212,8 +212,8 @@ void ScpServer::begin_file(std::string_view line, std::string& out) {
     return;
   }
   const std::string path = target_of(announced->name);
-  Result<std::unique_ptr<OpenFile>> file =
-      files_.open(path, OpenMode::write | OpenMode::create | OpenMode::truncate, announced->mode);
+  Result<std::unique_ptr<OpenFile>> file = files_.open(
+      path, OpenMode::write | OpenMode::create | OpenMode::truncate, announced->mode & ~new_mask);
   if (!file) {
     times_.reset();
     return fail(out, fmt::format("{}: {}", path, errno_info(file.error()).message));
@@ -264,7 +264,8 @@ void ScpServer::begin_folder(std::string_view line, std::string& out) {
   Result<void> made;
   if (!there) {
     made = files_.make_directory(path);
-    if (made) made = files_.change_mode(path, announced->mode | 0700);
+    const std::uint32_t mask = options_.keep_times ? 0 : new_mask;
+    if (made) made = files_.change_mode(path, (announced->mode & ~mask) | 0700);
   } else if (there->kind != FileKind::directory) {
     made = Errno::notdir;
   }

@@ -53,6 +53,11 @@ const char* name_of_signal(int number) {
   return nullptr;
 }
 
+// By these programs know that they are run by SSH. They say what sshd's do, but for the client's
+// address, which is nothing for a sandbox to know.
+constexpr std::array<std::pair<const char*, const char*>, 2> connection_variables{
+    {{"SSH_CLIENT", "127.0.0.1 65535 22"}, {"SSH_CONNECTION", "127.0.0.1 65535 127.0.0.1 22"}}};
+
 // The draft wants the link first; OpenSSH made it the other way round, and most clients followed.
 // These do as the draft says, unless the server calls itself OpenSSH.
 SymlinkOrder symlink_order_of(std::string_view name) {
@@ -123,7 +128,9 @@ void SessionChannel::set_callbacks() {
   requests_.channel_pty_window_change_function = [](ssh_session, ssh_channel, int columns, int rows,
                                                     int width, int height, void* data) {
     SessionChannel& self = self_of(data);
-    if (self.live_) self.live_->resize(size_of(columns, rows, width, height));
+    const TerminalSize size = size_of(columns, rows, width, height);
+    if (self.terminal_) self.terminal_->size = size;
+    if (self.live_) self.live_->resize(size);
     return 0;
   };
   requests_.channel_exec_request_function = [](ssh_session, ssh_channel, const char* command,
@@ -182,8 +189,10 @@ bool SessionChannel::start(std::optional<std::string> script) {
   if (live_ || files_) return false;
   if (script && start_scp(*script)) return true;
   LiveRunOptions options;
-  if (script) options.command.script = *std::move(script);
+  // No words are no shell to talk with.
+  if (script) options.command.script = script->empty() ? ":" : *std::move(script);
   options.command.environment = environment_;
+  for (const auto& [name, value] : connection_variables) options.command.environment[name] = value;
   if (terminal_) {
     options.terminal = terminal_->size;
     options.terminal_type = terminal_->type;

@@ -21,7 +21,7 @@ constexpr std::size_t out_max_bytes = 1 << 20;
 constexpr std::size_t handles_max = 256;
 constexpr std::size_t entries_per_answer = 100;
 
-// Without "." and "..", as text: clients ask for this of paths that need not exist.
+// Without "." and "..", as text: clients ask for this of paths that do not exist, too.
 std::string normal_path(std::string_view path) {
   std::string whole = path.starts_with('/') ? std::string(path) : "/workspace/" + std::string(path);
   std::vector<std::string_view> parts;
@@ -166,7 +166,8 @@ void SftpServer::serve(std::uint8_t type, std::uint32_t id, PacketReader& in, st
       const Attributes attributes = read_attributes(in);
       if (!in.good()) return;
       Result<void> done = files_.make_directory(path);
-      if (done && attributes.permissions) done = files_.change_mode(path, *attributes.permissions);
+      if (done && attributes.permissions)
+        done = files_.change_mode(path, *attributes.permissions & ~new_mask);
       return send_done(out, id, done);
     }
     case t_realpath: return real_path(id, in, out);
@@ -202,7 +203,7 @@ void SftpServer::open(std::uint32_t id, PacketReader& in, std::string& out) {
   if (!in.good()) return;
   if (handles_.size() >= handles_max) return send_status(out, id, s_failure, "Too many open files");
   Result<std::unique_ptr<OpenFile>> file =
-      files_.open(path, mode_of(flags), attributes.permissions.value_or(0644));
+      files_.open(path, mode_of(flags), attributes.permissions.value_or(0644) & ~new_mask);
   if (!file) return send_error(out, id, file.error());
   Handle handle;
   handle.file = *std::move(file);
@@ -330,7 +331,8 @@ void SftpServer::read_folder(std::uint32_t id, PacketReader& in, std::string& ou
 void SftpServer::real_path(std::uint32_t id, PacketReader& in, std::string& out) {
   const std::string_view path = in.string();
   if (!in.good()) return;
-  const std::string normal = normal_path(path);
+  const Result<std::string> leads_to = files_.resolve(path);
+  const std::string normal = leads_to ? *leads_to : normal_path(path);
   send(out, PacketWriter().byte(t_name).u32(id).u32(1).string(normal).string(normal).u32(0));
 }
 
