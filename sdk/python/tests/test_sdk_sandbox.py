@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The API that waits, against a real server."""
 import dataclasses
+import errno
 import gc
 import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -100,6 +102,16 @@ class Commands(Shared):
             self.sbx.commands.run("echo no >&2; exit 3", check=True)
         self.assertEqual(caught.exception.result.exit_code, 3)
         self.assertIn("no", str(caught.exception))
+        again = pickle.loads(pickle.dumps(caught.exception))
+        self.assertEqual((again.result, str(again)), (caught.exception.result, str(caught.exception)))
+
+    def test_errors_of_files_have_the_number_of_the_system(self) -> None:
+        with self.assertRaises(OSError) as caught:
+            self.sbx.files.read("/nonesuch")
+        self.assertEqual((caught.exception.errno, str(caught.exception)),
+                         (errno.ENOENT, "ENOENT: No such file or directory: /nonesuch"))
+        again = pickle.loads(pickle.dumps(caught.exception))
+        self.assertEqual((type(again), again.errno_name), (type(caught.exception), "ENOENT"))
 
     def test_streaming(self) -> None:
         out, err = [], []
