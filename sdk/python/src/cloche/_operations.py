@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import IO, Any, Dict, Generator, Iterable, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
 from ._errors import SandboxArgumentError, SandboxError, error_of_name
-from ._given import StrPath, bytes_of, check_number, local_path, mapping_of, names_of, variables
+from ._given import StrPath as StrPath
+from ._given import bytes_of, check_number, local_path, mapping_of, names_of, variables
 from ._table import Table
 from ._types import FileDetails, FileInfo, HistoryEntry, Mount, Packages, Usage
 from ._wire import from_base64, to_base64
