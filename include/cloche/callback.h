@@ -45,21 +45,22 @@ class CallbackCall {
 
 struct Callback {
   // Names with dots are namespaces: http.get is `await http.get(...)`.
-  std::string name;
-  std::string description;
-  std::string parameters_schema;  // JSON Schema of the arguments, an object; empty: anything goes
+  std::string name = {};
+  std::string description = {};
+  std::string parameters_schema =
+      {};  // JSON Schema of the arguments, an object; empty: anything goes
 
   // Exactly one of both.
   //
   // Runs on a thread of the session, one of PythonSessionOptions::callback_threads; the result is
   // what it returns. What it throws is an error with that what(). It may answer by itself before.
-  std::function<std::string(CallbackCall& call)> handler;
+  std::function<std::string(CallbackCall& call)> handler = {};
   // Begins the work and returns at once: it is called on the interpreter's thread. The answer comes
   // later, from any thread. It must not throw.
-  std::function<void(std::shared_ptr<CallbackCall> call)> async_handler;
+  std::function<void(std::shared_ptr<CallbackCall> call)> async_handler = {};
 
   // From the call to its answer; over it the code gets a cloche.CallbackTimeout. Absent: none.
-  std::optional<std::chrono::milliseconds> timeout;
+  std::optional<std::chrono::milliseconds> timeout = {};
 };
 
 }  // namespace cloche

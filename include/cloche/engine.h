@@ -35,31 +35,31 @@ enum class PackageImages : std::uint8_t {
 struct EngineOptions {
   // The guests' system (a folder with manifest.json). Empty: $CLOCHE_ROOTFS, the one beside the
   // program, or the installed one.
-  std::filesystem::path system_folder;
+  std::filesystem::path system_folder = {};
   // Machine code, boot images. Empty: $CLOCHE_CACHE or the user's; where that cannot be, not kept.
-  std::filesystem::path cache_folder;
+  std::filesystem::path cache_folder = {};
   // Machine code that came with the system (see Engine::ship). Empty: `code` beside the system's
   // folder, if it is there.
-  std::filesystem::path code_folder;
+  std::filesystem::path code_folder = {};
   // Compiles the programs that users bring, each in a process of its own with limits. Empty: the
   // `cloche-compile` that came with the program or the system; without one such programs are
   // refused.
-  std::filesystem::path compiler_program;
+  std::filesystem::path compiler_program = {};
   // What wheels that sandboxes fetch from package indexes may take of the cache folder, where the
   // next sandbox finds them; 0: they are not kept. Absent: $CLOCHE_WHEEL_CACHE, a number of MiB, or
   // 1 GiB.
-  std::optional<std::uint64_t> wheel_cache_bytes;
+  std::optional<std::uint64_t> wheel_cache_bytes = {};
   PackageImages package_images = PackageImages::behind;
   // After so long without a run the memory of a kept shell, a Python session and the like is kept
   // as its differences from what it began with: a fraction of it. The next run puts it back, which
   // takes a fault for each page. 0: never. Absent: $CLOCHE_PACK_IDLE_AFTER, in seconds, or 10 s.
   // The wasm engine's alone.
-  std::optional<std::chrono::milliseconds> pack_idle_after;
+  std::optional<std::chrono::milliseconds> pack_idle_after = {};
   // What makes the boxes of the linux engine, where it was begun before this: in a jail it cannot
   // begin. Null: it begins when the first one is made.
-  std::shared_ptr<sandbox::NativeParts> natives;
+  std::shared_ptr<sandbox::NativeParts> natives = {};
   // Told one line when something takes long (a program is compiled for the first time). Any thread.
-  std::function<void(std::string_view line)> progress;
+  std::function<void(std::string_view line)> progress = {};
 };
 
 class Engine {

@@ -70,11 +70,11 @@ class CommandCall {
 struct HostCommand {
   // Letters, digits, `_`, `.`, `+` and `-`, 64 at most, the first a letter, digit or `_`. EEXIST
   // for that of a program of the system or of a word of the shell: it is not shadowed.
-  std::string name;
-  std::string description;  // 64 KiB at most
+  std::string name = {};
+  std::string description = {};  // 64 KiB at most
   // Gives the exit code, of which 8 bits count. The what() of an exception is printed to standard
   // error, and the code is 1. Forks of the sandbox have copies of it.
-  std::function<int(CommandCall& call)> handler;
+  std::function<int(CommandCall& call)> handler = {};
 };
 
 }  // namespace cloche

@@ -48,19 +48,19 @@ struct LiveRunOptions {
   // absent `timeout` means no limit; `stdin_data` is what was typed before the start, `stdin_fd`,
   // `shell` and `stop` are not used. `output` gets everything; with a terminal all of it as
   // Stream::out. Without `output` the result keeps it.
-  RunOptions command;
+  RunOptions command = {};
   // Absent: three streams. Otherwise descriptors 0, 1 and 2 are a terminal of this size, the
   // controlling one of a session of the command's own.
-  std::optional<TerminalSize> terminal;
+  std::optional<TerminalSize> terminal = {};
   std::string terminal_type = "xterm-256color";  // TERM, where `terminal` is set
 
-  std::function<void()> on_room;
+  std::function<void()> on_room = {};
   // With the command, after a moment for what it has left behind and still writes; or, unless a
   // signal has ended the command, when nothing holds its streams any more.
   enum class End : std::uint8_t { of_command, of_streams } end = End::of_command;
 
   // Once, after the last output of the command; also for a command that could not be started.
-  std::function<void(const RunResult&)> on_end;
+  std::function<void(const RunResult&)> on_end = {};
 };
 
 class LiveRun {

@@ -50,20 +50,20 @@ struct Secret {
 };
 
 struct NetworkOptions {
-  std::vector<std::string> allow;
-  std::vector<std::string> deny;        // wins over allow, always
+  std::vector<std::string> allow = {};
+  std::vector<std::string> deny = {};   // wins over allow, always
   std::uint32_t max_connections = 128;  // at a time
   std::uint64_t max_total_connections = 100'000;
   std::uint64_t max_bytes = 0;  // sent and received by the sandbox, ever; 0: no limit
   std::chrono::milliseconds connect_timeout{10'000};  // to each address
   std::chrono::milliseconds idle_timeout{300'000};    // without a byte in either direction; 0: none
   // Certificates (PEM) that TLS servers are checked against; empty: the system's.
-  std::string trusted_certificates;
+  std::string trusted_certificates = {};
   // By name: the guest has an environment variable of that name, with the placeholder.
-  std::map<std::string, Secret> secrets;
+  std::map<std::string, Secret> secrets = {};
   // Told of each decision, in order, on a thread of the sandbox; where more than 4,096 wait for it,
   // how many were left out after those. It must not throw.
-  std::function<void(const NetworkEvent& event)> audit;
+  std::function<void(const NetworkEvent& event)> audit = {};
 };
 
 }  // namespace cloche

@@ -45,16 +45,16 @@ struct TraceEvent {
 
 struct TraceOptions {
   // Called for each event, in order, on a thread of the session. Setting it turns tracing on.
-  std::function<void(const TraceEvent& event)> sink;
+  std::function<void(const TraceEvent& event)> sink = {};
   // Globs of file names; empty: the code of the session alone, which is named <session-N>.
-  std::vector<std::string> files;
+  std::vector<std::string> files = {};
   std::uint32_t max_events_per_second = 100'000;  // more are dropped, and counted
   enum class Context : std::uint8_t { none, values } context = Context::values;
 };
 
 struct ExecuteLimits {
   // Wall clock; 0: none. Absent: the sandbox's timeout.
-  std::optional<std::chrono::milliseconds> timeout;
+  std::optional<std::chrono::milliseconds> timeout = {};
   std::chrono::milliseconds cpu_time{0};  // of the interpreter; 0: none
   // Lines of Python code that are executed: the same code always uses as many. 0: none.
   std::uint64_t steps = 0;
@@ -66,11 +66,11 @@ struct ExecuteLimits {
 enum class OutputLimitAction : std::uint8_t { drop, stop };
 
 struct ExecuteOptions {
-  ExecuteLimits limits;
+  ExecuteLimits limits = {};
   OutputLimitAction on_output_limit = OutputLimitAction::drop;
   // Gets output as it is written; nothing is kept in the result then. See OutputCallback.
-  OutputCallback output;
-  TraceOptions trace;
+  OutputCallback output = {};
+  TraceOptions trace = {};
 };
 
 enum class CheckpointFile : std::uint8_t {
@@ -148,12 +148,12 @@ struct PythonState {
 };
 
 struct PythonSessionOptions {
-  std::vector<Callback> callbacks;
+  std::vector<Callback> callbacks = {};
   unsigned callback_threads = 64;  // at most; for handlers that are not asynchronous
   // A file that PythonSession::checkpoint wrote, which the interpreter starts from, at first and
   // whenever it starts afresh: imports and set-up done once. The sandbox needs the packages that it
   // had there.
-  std::filesystem::path image;
+  std::filesystem::path image = {};
 };
 
 class PythonSession {

@@ -41,11 +41,11 @@ enum class ShellState : std::uint8_t {
 
 struct RunOptions {
   // The shell command: `bash -c script arguments...` ($0 is the first argument, or "bash").
-  std::string script;
-  std::vector<std::string> arguments;
+  std::string script = {};
+  std::vector<std::string> arguments = {};
   // Instead of a script: a program and its arguments; argv[0] is looked up in PATH when it has no
   // slash.
-  std::vector<std::string> argv;
+  std::vector<std::string> argv = {};
   // For a script.
   ShellState shell = ShellState::fresh;
 
@@ -53,29 +53,29 @@ struct RunOptions {
   Account account = Account::user;
 
   // Added to the sandbox's environment for this run.
-  std::map<std::string, std::string> environment;
+  std::map<std::string, std::string> environment = {};
   // Absolute, or relative to the account's home folder; empty: that folder, or where the kept shell
   // is.
-  std::string cwd;
+  std::string cwd = {};
 
   // The command's standard input: these bytes, or what this descriptor of the host gives until its
   // end (not closed here), from when the command first asks for input.
-  std::string stdin_data;
+  std::string stdin_data = {};
   int stdin_fd = -1;
 
   // Wall clock; the whole process tree is killed when it is over. Absent: the sandbox's. 0: none.
   // While the run waits for a program of the system's to be compiled, once per machine, it stands
   // still; stop and cancel end the wait.
-  std::optional<std::chrono::milliseconds> timeout;
+  std::optional<std::chrono::milliseconds> timeout = {};
   // What is kept of stdout, and of stderr, each; the rest is counted and dropped, and the result
   // says so.
   std::uint64_t output_limit_bytes = 64ULL << 20;
-  OutputCallback output;  // when set, nothing is kept in the result
+  OutputCallback output = {};  // when set, nothing is kept in the result
 
   // Ends this run alone, with all that it has started, when it is asked to stop: from another
   // thread, also before the run has begun. The result says `killed`. A kept shell is as it was
   // before.
-  std::stop_token stop;
+  std::stop_token stop = {};
 };
 
 enum class RunStatus : std::uint8_t {

@@ -70,8 +70,8 @@ struct SandboxOptions {
   // left over on a busy machine.
   std::uint32_t cpus = 3;
   std::uint32_t process_limit = 64;
-  std::uint32_t open_file_limit = 1024;            // per process
-  std::map<std::string, std::string> environment;  // added to the usual one
+  std::uint32_t open_file_limit = 1024;                 // per process
+  std::map<std::string, std::string> environment = {};  // added to the usual one
   // What its user is called, and where that is at home: an absolute path that is made. Another one
   // than the usual has a link to it at the usual place. With the linux engine the user is ID or
   // ID:ID; unless they are given, user and home are the system image's.
@@ -79,21 +79,21 @@ struct SandboxOptions {
   std::string home = "/workspace";
   // Python packages, importable from the start. With the linux engine the image's pip installs
   // them, through the network rules; what the image has needs none.
-  std::vector<std::string> packages;
-  std::vector<Mount> mounts;
+  std::vector<std::string> packages = {};
+  std::vector<Mount> mounts = {};
   // A file of `cloche image build` or PythonSession::checkpoint: Python starts from it, with all
   // that was imported and set up there, and with its packages. Empty: none. With the linux engine
   // it is the name of a system image of the store (`cloche image import`), which must be given.
-  std::filesystem::path image;
-  NetworkOptions network;  // none, unless something is allowed
+  std::filesystem::path image = {};
+  NetworkOptions network = {};  // none, unless something is allowed
   // Guest programs of the host: NAME.wasm in this folder is the command NAME, before one of the
   // system of that name. Empty: none.
-  std::filesystem::path program_folder;
+  std::filesystem::path program_folder = {};
   // Functions of the host that are programs in it, 256 at most.
-  std::vector<HostCommand> commands;
+  std::vector<HostCommand> commands = {};
   // One line per system call of the guests, as strace writes it. Called on threads of the sandbox;
   // must be quick.
-  std::function<void(std::string_view line)> trace;
+  std::function<void(std::string_view line)> trace = {};
 };
 
 struct SandboxUsage {

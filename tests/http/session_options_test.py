@@ -49,6 +49,17 @@ class SessionOptions(unittest.TestCase):
         for part in parts:
             self.assertIn(part, got[1]["message"])
 
+    def test_a_server_whose_sandboxes_cannot_work_does_not_start(self):
+        for words, said in ((["--session-memory", "1"], "no command can be run in a session with 1 bytes of memory"),
+                            (["--session-memory", "1M"], "with 1048576 bytes of memory: "),
+                            (["--session-packages", "nonesuch"], "no session can be made so: Package not found"),
+                            (["--mcp-packages", "nonesuch"], "no sandbox of /mcp can be made so: Package not found"),
+                            (["--mcp-network", "a b"], "no sandbox of /mcp can be made so: ")):
+            with self.subTest(words), self.assertRaisesRegex(RuntimeError, said):
+                Server("serve", *words).stop()
+        with Server("serve", "--session-memory", "16M", "--mcp-packages", "numpy", "--mcp-network", "a.example"):
+            pass
+
     def test_what_is_asked_for_is_had(self):
         session = self.create(env={"B": "mine"}, limits={"processes": 30, "openFiles": 64},
                               mounts=[{"host": str(self.data), "guest": "/data", "readOnly": True},

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The API that waits, against a real server."""
 import dataclasses
+import errno
 import gc
 import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -62,6 +64,18 @@ class Contract(unittest.TestCase):
         with self.assertRaises(TypeError):
             Sandbox(limits={"nonesuch": 1})
 
+    def test_wrong_arguments_are_told_as_such(self) -> None:
+        options = ({"packages": 5}, {"packages": b"numpy"}, {"env": ["A=1"]}, {"env": {1: "a"}}, {"env": {"A": "\ud800"}},
+                   {"mounts": 5}, {"mounts": [(5, "/x")]}, {"mounts": [("", "/x")]}, {"image": 5}, {"image": b"x"},
+                   {"wasm_dir": 5}, {"wasm_dir": ""}, {"limits": 5}, {"limits": [("cpus", 1)]}, {"timeout_ms": float("nan")},
+                   {"timeout_ms": float("inf")}, {"timeout_ms": b"3"}, {"url": 5}, {"url": "http://[::1"},
+                   {"url": "http://localhost:99999"}, {"url": "localhost"}, {"url": "http://localhost", "metadata": 5},
+                   {"token": "x"}, {"commands": 5}, {"commands": {5: print}}, {"commands": [dict]}, {"commands": "word"})
+        for given in options:
+            with self.subTest(given), self.assertRaises(SandboxArgumentError):
+                Sandbox(**given)  # type: ignore[arg-type]
+        self.assertIsNone(_servers._shared)
+
 
 class Shared(unittest.TestCase):
     """A sandbox for all tests of a class."""
@@ -88,6 +102,16 @@ class Commands(Shared):
             self.sbx.commands.run("echo no >&2; exit 3", check=True)
         self.assertEqual(caught.exception.result.exit_code, 3)
         self.assertIn("no", str(caught.exception))
+        again = pickle.loads(pickle.dumps(caught.exception))
+        self.assertEqual((again.result, str(again)), (caught.exception.result, str(caught.exception)))
+
+    def test_errors_of_files_have_the_number_of_the_system(self) -> None:
+        with self.assertRaises(OSError) as caught:
+            self.sbx.files.read("/nonesuch")
+        self.assertEqual((caught.exception.errno, str(caught.exception)),
+                         (errno.ENOENT, "ENOENT: No such file or directory: /nonesuch"))
+        again = pickle.loads(pickle.dumps(caught.exception))
+        self.assertEqual((type(again), again.errno_name), (type(caught.exception), "ENOENT"))
 
     def test_streaming(self) -> None:
         out, err = [], []
@@ -103,6 +127,27 @@ class Commands(Shared):
         with self.assertRaises(ValueError):
             self.sbx.commands.run("echo x; sleep 1000", on_stdout=refuse, timeout_ms=0)
         self.assertEqual(self.sbx.commands.run("echo on").stdout, "on\n")
+
+    def test_wrong_arguments_are_told_as_such(self) -> None:
+        run, start = self.sbx.commands.run, self.sbx.commands.start
+        for call in (lambda: run(5), lambda: run("\ud800"), lambda: run("true", timeout_ms=float("nan")),
+                     lambda: run("true", on_stdout=5), lambda: run("true", on_stderr="x"), lambda: run("true", stdin=5),
+                     lambda: run("true", cwd=b"/tmp"), lambda: start(["ls"]), lambda: start("true", env=5),
+                     lambda: start("true", env=["A=1"]), lambda: self.sbx.python.execute(b"1"),
+                     lambda: self.sbx.python.execute("1", callbacks=5), lambda: self.sbx.python.execute("1", callbacks=[dict]),
+                     lambda: self.sbx.packages.install(5), lambda: self.sbx.env.update([("A", "1")]),
+                     lambda: cloche.map_sandboxes(print, [1], workers="2"), lambda: cloche.map_sandboxes(5, [1]),
+                     lambda: cloche.map_sandboxes(print, [1], base=5), lambda: cloche.PythonSession(sandbox=5)):
+            with self.assertRaises(SandboxArgumentError):
+                call()
+        with self.sbx.commands.start("cat") as command:
+            with self.assertRaises(SandboxArgumentError):
+                command.write(5)
+            command.write(memoryview(b"a-b-")[::2])
+            command.close_stdin()
+            self.assertEqual(command.wait(60).stdout, "ab")
+        with self.assertRaisesRegex(SandboxArgumentError, "'cwd'.*bytes"):
+            run("true", cwd=b"/tmp")
 
     def test_cancel_from_another_thread(self) -> None:
         started = threading.Event()
@@ -226,7 +271,7 @@ class State(Shared):
         self.assertIsNone(self.sbx.env.get("NONESUCH"))
         self.assertIn("A_NAME", self.sbx.env)
         self.assertNotIn("NONESUCH", self.sbx.env)
-        self.assertEqual(dict(self.sbx.env.all())["A_NAME"], "value")
+        self.assertEqual(dict(self.sbx.env)["A_NAME"], "value")
         self.sbx.commands.run("export OTHER=two A_NAME=changed; NOT_EXPORTED=1")
         self.assertEqual((self.sbx.env["OTHER"], self.sbx.env["A_NAME"]), ("two", "changed"))
         self.assertIn("OTHER", list(self.sbx.env))
@@ -242,6 +287,28 @@ class State(Shared):
         self.sbx.restore(moment)
         self.assertEqual(self.sbx.files.read("/tmp/state"), b"one")
         moment.delete()
+
+    def test_a_moment_of_another_sandbox_is_refused(self) -> None:
+        self.sbx.files.write("/tmp/state", "now")
+        moment = self.sbx.snapshot()
+        self.sbx.files.write("/tmp/state", "later")
+        with self.sbx.fork() as fork, self.assertRaises(SandboxArgumentError):
+            fork.restore(moment)
+        self.assertEqual(self.sbx.files.read("/tmp/state"), b"later")
+
+    def test_wrong_arguments_are_told_as_such(self) -> None:
+        files = self.sbx.files
+        for call in (lambda: files.write("f", 5), lambda: files.write("f", "\ud800"), lambda: files.read("f", offset="x"),
+                     lambda: files.read("f", length=1.5), lambda: files.read(b"f"), lambda: files.mkdir(5, parents=True),
+                     lambda: files.upload(5, "f"), lambda: files.upload("", "f"), lambda: files.download("/etc/passwd", "\0"),
+                     lambda: files.download("/etc/passwd", "\ud800"), lambda: self.sbx.export(5), lambda: self.sbx.load([])):
+            with self.assertRaises(SandboxArgumentError):
+                call()
+        files.write("every", memoryview(b"a-b-")[::2])
+        self.assertEqual(files.read("every"), b"ab")
+        with tempfile.TemporaryDirectory() as folder, \
+                self.assertRaisesRegex(FileNotFoundError, "no folder .*/nonesuch of this machine"):
+            files.download("every", f"{folder}/nonesuch/every")
 
     def test_export(self) -> None:
         self.sbx.files.write("kept", "text")

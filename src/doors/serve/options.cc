@@ -138,6 +138,7 @@ const sandbox::SandboxOption* granted_option(std::string_view flag) {
 // What depends on the whole line.
 void settle(Said& said) {
   Options& options = said.options;
+  options.has_mcp_options = !options.mcp_packages.empty() || !options.mcp_network.empty();
   if (options.mcp_packages.empty() && options.sessions.sandbox.image.empty())
     options.mcp_packages.assign(mcp::usual_packages.begin(), mcp::usual_packages.end());
   const std::chrono::seconds usual(options.api == Api::steps ? 0 : 1800);

@@ -49,6 +49,7 @@ struct Options {
   session::ManagerOptions sessions;
   bool has_session_options = false;  // sessions.sandbox is not the usual one
   // Of sandboxes by the Model Context Protocol, besides what sessions have.
+  bool has_mcp_options = false;  // packages or rules of the network were named
   std::vector<std::string> mcp_packages;
   std::vector<std::string> mcp_network;
   std::vector<std::string> mcp_allow;

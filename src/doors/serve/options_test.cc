@@ -45,6 +45,7 @@ TEST(ServeOptions, NothingSaidIsAServerOfThisMachine) {
   EXPECT_THAT(options.tokens, IsEmpty());
   EXPECT_THAT(options.sessions.grants, IsEmpty());
   EXPECT_FALSE(options.has_session_options);
+  EXPECT_FALSE(options.has_mcp_options);
   EXPECT_FALSE(options.use_ssh_port);
   EXPECT_EQ(options.isolation.by, Isolation::By::nothing);
   EXPECT_FALSE(options.peers);

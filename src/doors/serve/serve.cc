@@ -102,6 +102,27 @@ mcp::HubOptions mcp_options(const Options& options, std::function<std::string()>
   return hub;
 }
 
+// A server whose sandboxes cannot be made, or can run nothing: the operator must hear of it now.
+void try_sandbox(Engine& engine, const SandboxOptions& options, std::string_view what) {
+  constexpr std::uint64_t ample_bytes = std::uint64_t{32} << 20;  // a shell has enough of them
+  std::string problem;
+  try {
+    const auto sandbox = engine.create(options);
+    if (options.memory_limit_bytes >= ample_bytes) return;
+    RunOptions nothing;
+    nothing.script = ":";
+    const RunResult result = sandbox->run(nothing);
+    if (result.exit_code == 0) return;
+    problem = fmt::format("no command can be run in a {} with {} bytes of memory: {}", what,
+                          options.memory_limit_bytes,
+                          result.reason.empty() ? result.stderr_data : result.reason);
+  } catch (const Error& error) {
+    throw request_error(fmt::format("no {} can be made so: {}", what, error.sentence()),
+                        error.code());
+  }
+  throw request_error(problem);
+}
+
 // What its clients expect to find: the usual packages, where the operator names none.
 SandboxOptions e2b_options(SandboxOptions sandbox, const e2b::DoorOptions& door) {
   sandbox.network.allow.insert(sandbox.network.allow.end(), door.network.begin(),
@@ -162,14 +183,10 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   hide_memory();
   // An image file that is not for this program, an unknown package, a folder that is not there: the
   // operator must hear of it now.
-  if (options.has_session_options && !is_worker) {
-    try {
-      (void)engine.create(options.sessions.sandbox);
-    } catch (const Error& error) {
-      throw request_error(fmt::format("no session can be made so: {}", error.sentence()),
-                          error.code());
-    }
-  }
+  if (options.has_session_options && !is_worker)
+    try_sandbox(engine, options.sessions.sandbox, "session");
+  if (options.has_mcp_options && !is_worker)
+    try_sandbox(engine, mcp_options(options, {}).sandbox, "sandbox of /mcp");
   if (!is_worker)
     e2b::try_images(engine, e2b_options(options.sessions.sandbox, options.e2b), options.e2b.images);
   std::atomic<ssh::SshDoor*> tunnels = nullptr;

@@ -14,7 +14,7 @@ import typing
 from typing import Any, Callable, List, NoReturn, Tuple
 
 from ._errors import SandboxArgumentError
-from ._hints import UNIONS, hints_of, made
+from ._hints import UNIONS, hints_of, made, signature_of
 
 
 class ArgumentError(Exception):
@@ -36,7 +36,7 @@ class Arguments:
         self._parser = _Parser(prog=name, description=inspect.getdoc(function), allow_abbrev=False, add_help=False,
                                formatter_class=argparse.RawDescriptionHelpFormatter)
         self._hints = hints_of(function)
-        self._parameters = list(inspect.signature(function).parameters.values())
+        self._parameters = list(signature_of(function).parameters.values())
         for parameter in self._parameters:
             self._add(name, parameter)
         self.help = self._parser.format_help()

@@ -34,12 +34,15 @@ def named_functions(functions: CallbackSet) -> dict[str, Callable[..., Any]]:
     named: dict[str, Callable[..., Any]] = {}
     if isinstance(functions, Mapping):
         named.update(cast("Mapping[str, Callable[..., Any]]", functions))
+    elif isinstance(functions, str) or not isinstance(functions, Iterable):
+        raise SandboxArgumentError("functions are given as a mapping from names, or as an iterable of them, and not as "
+                                   f"{type(functions).__name__}")
     else:
         named.update((getattr(function, "__name__", ""), function) for function in functions)
     for name, function in named.items():
         if not callable(function):
             raise SandboxArgumentError(f"a callback is a function, not {type(function).__name__}")
-        if not name:
+        if not name or not isinstance(name, str):
             raise SandboxArgumentError(f"{function!r} has no name: give callbacks as a mapping from names")
     return named
 

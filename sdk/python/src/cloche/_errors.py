@@ -2,7 +2,9 @@
 """What goes wrong, as exceptions. All of them are `SandboxError`, which is a `RuntimeError`."""
 from __future__ import annotations
 
+import errno
 import re
+from typing import Any
 
 from ._results import ExecutionResult
 
@@ -17,6 +19,8 @@ class SandboxError(RuntimeError):
         super().__init__(message)
         self.message = message
         self.errno_name = errno_name
+        if isinstance(self, OSError) and errno_name is not None:
+            self.errno = getattr(errno, errno_name, None)
 
     def __str__(self) -> str:
         return self.message
@@ -64,6 +68,10 @@ class CommandError(SandboxError):
     def __init__(self, result: object, message: str) -> None:
         super().__init__(message)
         self.result = result
+
+    def __reduce__(self) -> Any:
+        """So that it comes out of a process of a pool, which waits for ever for one that does not."""
+        return type(self), (self.result, self.message)
 
 
 class ExecutionError(SandboxError):

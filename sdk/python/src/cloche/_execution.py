@@ -10,7 +10,8 @@ from typing import Any, Callable, Iterable, Optional, Type, Union
 from ._callbacks import CallbackSet, named_functions
 from ._errors import (ExecutionCancelledError, ExecutionError, ExecutionLimitError, ExecutionTimeoutError,
                       InterpreterEndedError, SandboxArgumentError)
-from ._operations import Operation, StrPath, host_path
+from ._given import bytes_of, local_path, names_of
+from ._operations import Operation, StrPath
 from ._results import ExecutionResult, Figure
 from ._types import TraceEvent
 from ._wire import from_base64, to_base64
@@ -45,7 +46,7 @@ class ExecutionOptions:
                figures: bool) -> dict[str, Any]:
         """The parameters of `python.execute`, but for the callbacks."""
         if not isinstance(code, str):
-            raise TypeError("code is a string")
+            raise SandboxArgumentError("code is a string")
         params: dict[str, Any] = {"code": code, "detail": True, "tracebackApart": True, "figures": figures,
                                   "stream": stream}
         given = {"timeoutMs": self.timeout_ms if timeout_ms is None else timeout_ms,
@@ -82,8 +83,10 @@ class FunctionTable:
         return found
 
 
-def refuse_with_sandbox(**options: Any) -> None:
-    """Options of a sandbox that is made, for a session in one that is there."""
+def refuse_with_sandbox(sandbox: Any, kind: type, **options: Any) -> None:
+    """Options of a sandbox that is made, for a session in one that is there, and anything else than one."""
+    if not isinstance(sandbox, kind):
+        raise SandboxArgumentError(f"sandbox is a {kind.__module__.partition('.sandbox')[0]}.Sandbox, and not {type(sandbox).__name__}")
     for name, value in options.items():
         if value:
             raise SandboxArgumentError(f"{name} is of the sandbox: give it to the one that you give as sandbox")
@@ -140,7 +143,7 @@ def snapshot_state(leave_out: bool, max_bytes: Optional[int]) -> Operation[Pytho
 
 
 def restore_state(state: Union[PythonState, bytes]) -> Operation[None]:
-    data = state.data if isinstance(state, PythonState) else bytes(state)
+    data = state.data if isinstance(state, PythonState) else bytes(bytes_of(state))
     yield "python.restoreState", {"data": to_base64(data)}
 
 
@@ -149,15 +152,13 @@ def clear_state() -> Operation[None]:
 
 
 def checkpoint(path: StrPath) -> Operation[None]:
-    yield "python.checkpoint", {"path": host_path(path)}
+    yield "python.checkpoint", {"path": local_path(path)}
 
 
 def restore(path: StrPath) -> Operation[None]:
-    yield "python.restore", {"path": host_path(path)}
+    yield "python.restore", {"path": local_path(path)}
 
 
 def trace_files(files: Iterable[str]) -> tuple[str, ...]:
     """Globs, of which there may be none."""
-    if isinstance(files, str):
-        raise TypeError("trace_files is a list of globs")
-    return tuple(files)
+    return tuple(names_of(files, "trace_files"))

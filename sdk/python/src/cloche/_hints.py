@@ -32,13 +32,22 @@ def hints_of(thing: Any) -> dict[str, Any]:
         return {name: names.get(hint, Any) if isinstance(hint, str) else hint for name, hint in found.items()}
 
 
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """What a function takes. Raises SandboxArgumentError for one that does not say it."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        raise SandboxArgumentError(f"{getattr(function, '__name__', repr(function))} does not say what it takes: give a "
+                                   "function of Python's that calls it") from None
+
+
 def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
     """A JSON Schema of a function's keyword arguments, from its signature."""
     name = getattr(function, "__name__", repr(function))
     hints = hints_of(function)
     fields: dict[str, tuple[Any, Any]] = {}
     anything = False
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in signature_of(function).parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD:
             anything = True
         elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):

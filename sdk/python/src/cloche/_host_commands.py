@@ -13,7 +13,7 @@ from ._arguments import ArgumentError, Arguments
 from ._callbacks import CallbackSet, mark_as_waiting, named_functions
 from ._calls import Call
 from ._errors import CancelledError, SandboxError, message_of
-from ._hints import plain
+from ._hints import plain, signature_of
 from .command_call import CommandCall
 
 Reply = Callable[[Any], None]
@@ -69,7 +69,7 @@ class _Program:
 
 def _takes_call(function: Callable[..., Any]) -> bool:
     """Whether it has one parameter, which has no type or is the call."""
-    parameters = list(inspect.signature(function).parameters.values())
+    parameters = list(signature_of(function).parameters.values())
     if len(parameters) != 1 or parameters[0].kind in (parameters[0].KEYWORD_ONLY, parameters[0].VAR_KEYWORD,
                                                       parameters[0].VAR_POSITIONAL):
         return False

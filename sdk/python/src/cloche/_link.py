@@ -9,6 +9,7 @@ from . import _operations as operations
 from . import _server
 from ._callbacks import refuse_if_waiting
 from ._errors import SandboxError, ServerError
+from ._given import check_functions
 from ._types import TraceEvent
 
 T = TypeVar("T")
@@ -54,6 +55,7 @@ class Link:
                ) -> tuple[dict[str, Any], Optional[str], Optional[str]]:
         """A request whose output goes to callbacks as it comes, on the thread that waits. Gives its
         answer, and what was streamed."""
+        check_functions(on_stdout=on_stdout, on_stderr=on_stderr, on_trace=on_trace)
         streamed = bool(params.get("stream"))
         if not streamed and on_trace is None:
             return self.submit(method, params, None, on_question).result(), None, None

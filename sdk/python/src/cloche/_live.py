@@ -6,7 +6,8 @@ import threading
 from collections import deque
 from typing import Any, Callable, Deque, Dict, Iterator, NamedTuple, Optional, Union
 
-from ._errors import SandboxError
+from ._errors import SandboxArgumentError, SandboxError
+from ._given import bytes_of, variables
 from ._operations import Operation
 from ._types import CommandResult
 from ._wire import to_base64
@@ -104,15 +105,15 @@ def start_params(command: str, cwd: Optional[str], env: Any, timeout_ms: Optiona
                  account: Optional[str]) -> dict[str, Any]:
     """The parameters of `command.start`."""
     if not isinstance(command, str):
-        raise TypeError("a command is a string")
-    given = {"cwd": cwd, "env": dict(env) if env else None, "timeoutMs": timeout_ms,
+        raise SandboxArgumentError("a command is a string")
+    given = {"cwd": cwd, "env": variables(env) if env else None, "timeoutMs": timeout_ms,
              "account": account}
     return {"script": command, **{name: value for name, value in given.items() if value is not None}}
 
 
 def pieces(data: Union[str, bytes, bytearray, memoryview]) -> Iterator[str]:
     """What is written to a command's input, as the wire has it."""
-    view = memoryview(data.encode("utf-8") if isinstance(data, str) else data).cast("B")
+    view = bytes_of(data)
     for start in range(0, len(view), WRITE_BYTES):
         yield to_base64(bytes(view[start:start + WRITE_BYTES]))
 

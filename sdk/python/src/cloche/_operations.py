@@ -13,14 +13,15 @@ import tarfile
 from pathlib import Path
 from typing import IO, Any, Dict, Generator, Iterable, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
-from ._errors import SandboxError
+from ._errors import SandboxArgumentError, SandboxError, error_of_name
+from ._given import StrPath as StrPath
+from ._given import bytes_of, check_number, local_path, mapping_of, names_of, variables
 from ._table import Table
 from ._types import FileDetails, FileInfo, HistoryEntry, Mount, Packages, Usage
 from ._wire import from_base64, to_base64
 
 T = TypeVar("T")
 Operation = Generator[Tuple[str, Dict[str, Any]], Any, T]
-StrPath = Union[str, "os.PathLike[str]"]
 # A number, or a text such as "512m" (bytes) or "30s" (time).
 Amount = Union[int, float, str]
 
@@ -34,24 +35,23 @@ def create_params(timeout_ms: Amount, fs_limit_bytes: Amount, packages: Iterable
                   user: Optional[str] = None, isolation: Optional[str] = None) -> dict[str, Any]:
     """The parameters of `sandbox.create`."""
     params: dict[str, Any] = {"timeoutMs": timeout_ms, "fsLimitBytes": fs_limit_bytes, "progress": True}
-    if isinstance(packages, str):
-        raise TypeError("packages is a list of names")
-    if isinstance(mounts, (str, bytes, Mount)):
-        raise TypeError("mounts is a list of Mount(host, guest)")
     if packages:
-        params["packages"] = list(packages)
+        params["packages"] = names_of(packages, "packages")
+    if isinstance(mounts, (str, bytes)) or not isinstance(mounts, Iterable):
+        raise SandboxArgumentError("mounts is a list of Mount(host, guest)")
     if env:
-        params["env"] = _variables(env)
+        params["env"] = variables(env)
     listed = [mount if isinstance(mount, Mount) else _mount(mount) for mount in mounts]
     if listed:
-        params["mounts"] = [{"host": os.path.abspath(m.host), "guest": m.guest, "readOnly": m.read_only}
+        params["mounts"] = [{"host": local_path(m.host, "the host of a mount"), "guest": m.guest, "readOnly": m.read_only}
                             for m in listed]
     if network is not None:
         params["network"] = network
     if image is not None:
-        params["image"] = os.fspath(image) if engine == "linux" else os.path.abspath(image)
+        params["image"] = os.fspath(image) if engine == "linux" and isinstance(image, os.PathLike) else (
+            image if engine == "linux" else local_path(image, "image"))
     if wasm_dir is not None:
-        params["wasmDir"] = os.path.abspath(wasm_dir)
+        params["wasmDir"] = local_path(wasm_dir, "wasm_dir")
     if engine is not None:
         params["engine"] = engine
     if user is not None:
@@ -61,9 +61,9 @@ def create_params(timeout_ms: Amount, fs_limit_bytes: Amount, packages: Iterable
     if limits:
         names = {"memory_bytes": "memoryBytes", "cpus": "cpus", "processes": "processes",
                  "files": "fileCount", "open_files": "openFiles"}
-        unknown = set(limits) - set(names)
+        unknown = [name for name in mapping_of(limits, "limits") if name not in names]
         if unknown:
-            raise TypeError(f"there is no limit {sorted(unknown)[0]!r}; there are {', '.join(names)}")
+            raise SandboxArgumentError(f"there is no limit {unknown[0]!r}; there are {', '.join(names)}")
         params["limits"] = {names[name]: value for name, value in limits.items()}
     return params
 
@@ -77,13 +77,13 @@ def remote_params(params: dict[str, Any], session_id: Optional[str], ttl: Option
     if ttl is not None:
         more["ttl"] = ttl
     if metadata is not None:
-        more["metadata"] = dict(metadata)
+        more["metadata"] = dict(mapping_of(metadata, "metadata"))
     return {**params, **more}
 
 
 def _mount(given: Any) -> Mount:
     if not isinstance(given, (tuple, list)) or len(given) not in (2, 3):
-        raise TypeError(f"a mount is Mount(host, guest, read_only), or such a tuple; not {given!r}")
+        raise SandboxArgumentError(f"a mount is Mount(host, guest, read_only), or such a tuple; not {given!r}")
     return Mount(*given)
 
 
@@ -91,16 +91,7 @@ def refuse_remote(**options: Any) -> None:
     """Options that only servers have, for a sandbox of this machine."""
     for name, value in options.items():
         if value is not None:
-            raise TypeError(f"{name} is for sandboxes of a server: give url too")
-
-
-def _variables(env: Mapping[str, str]) -> dict[str, str]:
-    if not isinstance(env, Mapping):
-        raise TypeError("env is a mapping of names to strings")
-    for name, value in env.items():
-        if not isinstance(value, str):
-            raise TypeError(f"the variable {name} is {type(value).__name__}, and must be a string")
-    return dict(env)
+            raise SandboxArgumentError(f"{name} is for sandboxes of a server: give url too")
 
 
 def run_params(command: str, timeout_ms: Optional[float], cwd: Optional[str],
@@ -108,20 +99,20 @@ def run_params(command: str, timeout_ms: Optional[float], cwd: Optional[str],
                stream: bool) -> dict[str, Any]:
     """The parameters of `run`."""
     if not isinstance(command, str):
-        raise TypeError("a command is a string")
+        raise SandboxArgumentError("a command is a string")
     params: dict[str, Any] = {"command": command, "detail": True, "figures": True}
     if timeout_ms is not None:
         params["timeoutMs"] = timeout_ms
     if cwd is not None:
         params["cwd"] = cwd
     if env:
-        params["env"] = _variables(env)
+        params["env"] = variables(env)
     if isinstance(stdin, str):
         params["stdin"] = stdin
     elif isinstance(stdin, (bytes, bytearray, memoryview)):
         params["stdinBase64"] = to_base64(bytes(stdin))
     elif stdin is not None:
-        raise TypeError("stdin is text or bytes")
+        raise SandboxArgumentError("stdin is text or bytes")
     if stream:
         params["stream"] = True
     return params
@@ -129,9 +120,7 @@ def run_params(command: str, timeout_ms: Optional[float], cwd: Optional[str],
 
 def write(path: StrPath, data: Union[str, bytes, bytearray, memoryview], mode: Optional[int],
           append: bool) -> Operation[None]:
-    if isinstance(data, str):
-        data = data.encode("utf-8")
-    view = memoryview(data)
+    view = bytes_of(data)
     params: dict[str, Any] = {"path": path, "data": to_base64(bytes(view[:CHUNK_BYTES]))}
     if append:
         params["append"] = True
@@ -150,6 +139,9 @@ def write(path: StrPath, data: Union[str, bytes, bytearray, memoryview], mode: O
 
 
 def read(path: StrPath, offset: int, length: Optional[int]) -> Operation[bytes]:
+    check_number("offset", offset)
+    if length is not None:
+        check_number("length", length)
     whole = bytearray()
     while True:
         left = CHUNK_BYTES if length is None else min(CHUNK_BYTES, length - len(whole))
@@ -195,7 +187,7 @@ def exists(path: StrPath) -> Operation[bool]:
 
 def mkdir(path: StrPath, parents: bool, exist_ok: bool) -> Operation[None]:
     try:
-        if parents:
+        if parents and isinstance(path, (str, os.PathLike)):
             parent = os.fspath(path).rstrip("/").rpartition("/")[0]
             if parent:
                 yield "files.mkdir", {"path": parent, "parents": True}
@@ -217,7 +209,7 @@ def glob(pattern: str) -> Operation[list[str]]:
 
 
 def upload(local: StrPath, remote: StrPath) -> Operation[None]:
-    source = Path(local)
+    source = Path(local_path(local))
     if not source.is_dir():
         with open(source, "rb") as file:
             append = False
@@ -243,7 +235,7 @@ def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 def download(remote: StrPath, local: StrPath) -> Operation[None]:
     info = yield "files.stat", {"path": remote}
-    target = Path(local)
+    target = Path(local_path(local))
     if info["type"] == "dir":
         data = from_base64((yield "files.tarOut", {"path": remote})["data"])
         target.mkdir(parents=True, exist_ok=True)
@@ -258,6 +250,8 @@ def download(remote: StrPath, local: StrPath) -> Operation[None]:
             yield from _copy(remote, file)
         return
     mode = target.stat().st_mode & 0o777 if target.exists() else None
+    if not target.parent.is_dir():
+        raise error_of_name("ENOENT", f"there is no folder {target.parent} of this machine: make it first")
     part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
     with open(part, "xb", opener=lambda path, flags: os.open(path, flags, 0o666 if mode is None else 0o600)) as file:
         try:
@@ -348,15 +342,10 @@ def create_snapshot() -> Operation[str]:
     return str(reply["id"])
 
 
-def host_path(path: StrPath) -> str:
-    """A file of this machine, as the server is told of it."""
-    return os.path.abspath(os.fspath(path))
-
-
 def export(path: Optional[StrPath]) -> Operation[Optional[bytes]]:
     if path is None:
         return from_base64((yield "persistence.export", {})["data"])
-    yield "persistence.export", {"path": os.path.abspath(path)}
+    yield "persistence.export", {"path": local_path(path)}
     return None
 
 
@@ -364,4 +353,4 @@ def import_state(source: Union[StrPath, bytes]) -> Operation[None]:
     if isinstance(source, (bytes, bytearray)):
         yield "persistence.import", {"data": to_base64(bytes(source))}
     else:
-        yield "persistence.import", {"path": os.path.abspath(source)}
+        yield "persistence.import", {"path": local_path(source, "a state of export")}

@@ -19,7 +19,7 @@ from ._errors import ConnectionLostError, SandboxError, ServerError
 from ._progress import Progress
 from ._server import CallAnswerer, CommandListener, OutputHandler, QuestionHandler, Request, Server, _Pending
 from ._websocket import CONNECT_SECONDS, WebSocket, WebSocketEnded
-from ._wire import line_of
+from ._wire import request_line
 
 _READS = frozenset({"files.read", "files.list", "files.stat", "files.glob", "files.tarOut", "python.snapshotState", "env.get", "env.list",
                     "packages.list", "history.list", "snapshot.list", "figures", "ping", "session.list"})
@@ -116,7 +116,7 @@ class RemoteServer(Server):
         try:
             if socket is None:
                 raise WebSocketEnded("the connection is lost")
-            socket.send(line_of({"jsonrpc": "2.0", "id": number, "method": method, "params": wire})[:-1])
+            socket.send(request_line(number, method, wire)[:-1])
         except OSError as error:
             self._lose(socket, str(error))
         except BaseException:

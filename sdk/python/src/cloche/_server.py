@@ -20,7 +20,7 @@ from ._calls import Call
 from ._errors import SandboxError, ServerError, error_of
 from ._progress import Progress
 from ._types import TraceEvent
-from ._wire import line_of
+from ._wire import line_of, request_line
 
 OutputHandler = Callable[[str, Any], None]
 """Told (stream, data) on the thread that reads; stream is "stdout" or "stderr", or "trace" with a TraceEvent."""
@@ -157,11 +157,11 @@ class Server:
             number = self._last
             self._pending[number] = pending
         try:
-            self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+            self._write(request_line(number, method, params))
         except BaseException as error:
             with self._lock:
                 self._pending.pop(number, None)
-            if isinstance(error, (OSError, ValueError)) and not isinstance(error, (UnicodeError, SandboxError)):
+            if isinstance(error, (OSError, ValueError)) and not isinstance(error, SandboxError):
                 raise ServerError(self._why()) from error
             raise
         return Request(self, number, params.get("sandboxId"), pending.future)
@@ -169,9 +169,6 @@ class Server:
     def call(self, method: str, params: dict[str, Any]) -> Any:
         """Sends a request and waits for the answer."""
         return self.submit(method, params).result()
-
-    def _send(self, message: dict[str, Any]) -> None:
-        self._write(line_of(message))
 
     def _write(self, line: bytes) -> None:
         stdin = self._process.stdin

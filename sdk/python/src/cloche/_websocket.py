@@ -8,10 +8,10 @@ import os
 import socket
 import struct
 import threading
-from typing import Optional, Union
+from typing import Any, Optional, Union
 from urllib.parse import urlencode, urlsplit
 
-from ._errors import ServerError
+from ._errors import SandboxArgumentError, ServerError
 from ._tls import SharedSocket
 from ._tls import secure as secure_socket
 
@@ -27,17 +27,25 @@ class WebSocketEnded(OSError):
     """The other side has closed, or is gone; the message says why."""
 
 
+def _no_url(url: Any) -> SandboxArgumentError:
+    return SandboxArgumentError(f"url must be like https://box.example.com, and is {url!r}")
+
+
 class WebSocket:
     """Connected when it is made. `send` is for any thread, `receive` for one."""
 
     def __init__(self, url: str, token: Optional[str], session: Optional[str] = None,
                  connect_seconds: float = CONNECT_SECONDS) -> None:
         """With a session it reaches the process that has that one, where a server has several."""
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+            told_port = parts.port
+        except (AttributeError, ValueError):  # no text, or no address
+            raise _no_url(url) from None
         if parts.scheme not in ("http", "https", "ws", "wss") or not parts.hostname:
-            raise ValueError(f"url must be like https://box.example.com, and is {url!r}")
+            raise _no_url(url)
         secure = parts.scheme in ("https", "wss")
-        port = parts.port or (443 if secure else 80)
+        port = told_port or (443 if secure else 80)
         path = parts.path.rstrip("/")
         path += "" if path.endswith("/rpc") else "/rpc"
         query = urlencode({"session": session}) if session else parts.query
@@ -68,8 +76,8 @@ class WebSocket:
                   "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Key: {key}",
                   "Sec-WebSocket-Protocol: cloche.rpc.v1"]
         if token is not None:
-            if not token.isprintable() or not token.isascii():
-                raise ValueError("a token has printable ASCII characters only")
+            if not isinstance(token, str) or not token.isprintable() or not token.isascii():
+                raise SandboxArgumentError("a token has printable ASCII characters only")
             fields.append(f"Authorization: Bearer {token}")
         self._socket.sendall(("\r\n".join(fields) + "\r\n\r\n").encode("latin-1"))
         head = b""

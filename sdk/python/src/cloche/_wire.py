@@ -23,6 +23,27 @@ def from_base64(text: str) -> bytes:
     return base64.b64decode(text)
 
 
+def request_line(number: int, method: str, params: dict[str, Any]) -> bytes:
+    """A request, with its end. Raises SandboxArgumentError, which names the parameter, for what JSON has not."""
+    try:
+        return line_of({"jsonrpc": "2.0", "id": number, "method": method, "params": params}, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, SandboxArgumentError):
+            raise
+        raise SandboxArgumentError(_problem(params) or str(error)) from error
+
+
+def _problem(params: dict[str, Any]) -> str:
+    for name, value in params.items():
+        try:
+            line_of({name: value}, allow_nan=False)
+        except UnicodeError:
+            return f"'{name}' holds lone surrogates, which are no text"
+        except (TypeError, ValueError, RecursionError) as error:
+            return f"'{name}': {error}"
+    return ""
+
+
 def line_of(message: dict[str, Any], allow_nan: bool = True) -> bytes:
     """A message, with its end. Raises SandboxArgumentError for one that is too long."""
     # Lone surrogates are no text that the other side could take.

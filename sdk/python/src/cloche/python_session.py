@@ -54,7 +54,7 @@ class PythonSession:
         self._on_stdout, self._on_stderr, self._on_trace = on_stdout, on_stderr, on_trace
         self._owns = sandbox is None
         if sandbox is not None:
-            execution.refuse_with_sandbox(network=network, packages=packages, image=image, engine=engine,
+            execution.refuse_with_sandbox(sandbox, Sandbox, network=network, packages=packages, image=image, engine=engine,
                                            isolation=isolation, url=url, token=token)
             self.sandbox = sandbox
         else:

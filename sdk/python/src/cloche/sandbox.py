@@ -10,7 +10,8 @@ from . import _live
 from . import _operations as operations
 from . import _server, _servers
 from ._callbacks import Callbacks, CallbackSet
-from ._errors import SandboxError
+from ._errors import SandboxArgumentError, SandboxError
+from ._given import names_of, variables
 from ._host_commands import HostCommands
 from ._link import Link, OnOutput
 from ._types import (CommandResult, FileDetails, FileInfo, HistoryEntry, Mount, Packages, PythonResult,
@@ -185,13 +186,17 @@ class Environment(_Part):
     def __len__(self) -> int:
         return len(self.all())
 
+    def keys(self) -> List[str]:
+        """The names of all variables."""
+        return list(self.all())
+
     def all(self) -> dict[str, str]:
         """All variables."""
         return self._link.perform(operations.env_all())
 
     def update(self, values: Mapping[str, str]) -> None:
         """Sets several variables."""
-        for name, value in values.items():
+        for name, value in variables(values).items():
             self.set(name, value)
 
 
@@ -229,7 +234,7 @@ class PackageSet(_Part):
 
     def install(self, *names: Union[str, Sequence[str]]) -> None:
         """Makes packages importable, with what they depend on."""
-        flat = [n for name in names for n in ([name] if isinstance(name, str) else name)]
+        flat = [n for name in names for n in ([name] if isinstance(name, str) else names_of(name, "packages"))]
         self._link.perform(operations.install(flat))
 
     def list(self) -> Packages:
@@ -434,7 +439,9 @@ class Sandbox:
     def restore(self, snapshot: Snapshot) -> None:
         """Takes the sandbox back to a moment."""
         if not isinstance(snapshot, Snapshot):
-            raise TypeError("restore takes what snapshot() gave")
+            raise SandboxArgumentError("restore takes what snapshot() gave")
+        if snapshot._link is not self._link:
+            raise SandboxArgumentError("that is a moment of another sandbox")
         snapshot.restore()
 
     def export(self, path: Optional[operations.StrPath] = None) -> Optional[bytes]:

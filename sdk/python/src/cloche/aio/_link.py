@@ -9,6 +9,7 @@ from typing import Any, Awaitable, Callable, Optional, TypeVar, Union
 from .. import _operations as operations
 from .. import _server
 from .._errors import SandboxError
+from .._given import check_functions
 from .._link import Link
 from .._types import TraceEvent
 
@@ -62,6 +63,7 @@ class AsyncLink(Link):
                            on_question: Optional[_server.QuestionHandler] = None
                            ) -> tuple[dict[str, Any], Optional[str], Optional[str]]:
         """As `Link.stream`, in this loop."""
+        check_functions(on_stdout=on_stdout, on_stderr=on_stderr, on_trace=on_trace)
         streamed = bool(params.get("stream"))
         if not streamed and on_trace is None:
             return await self.ask(method, params, on_question), None, None

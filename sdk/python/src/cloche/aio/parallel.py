@@ -7,6 +7,8 @@ import os
 from typing import Any, Awaitable, Callable, Iterable, List, Optional, TypeVar, cast
 
 from .._bar import ProgressOption, make_bar
+from .._errors import SandboxArgumentError
+from .._given import check_functions, check_workers
 from .sandbox import Sandbox
 
 Item = TypeVar("Item")
@@ -20,11 +22,13 @@ async def map_sandboxes(function: Callable[[Sandbox, Item], Awaitable[Value]], i
     """As `cloche.map_sandboxes`: awaits `function(sandbox, item)` for each item, several at a time. When one
     raises, or this is cancelled, the others are cancelled too."""
     if base is not None and options:
-        raise TypeError(f"{', '.join(options)}: a fork is as its base is; give base, or options")
+        raise SandboxArgumentError(f"{', '.join(options)}: a fork is as its base is; give base, or options")
+    if base is not None and not isinstance(base, Sandbox):
+        raise SandboxArgumentError(f"base is a sandbox, and not {type(base).__name__}")
+    check_functions(function=function)
+    check_workers(workers)
     given = list(items)
     count = workers if workers is not None else min(32, (os.cpu_count() or 1) + 4)
-    if count < 1:
-        raise ValueError("workers is 1 at least")
     limit = asyncio.Semaphore(count)
     bar = make_bar(progress, len(given), label)
 

@@ -11,7 +11,8 @@ from .. import _live
 from .. import _operations as operations
 from .. import _server, _servers
 from .._callbacks import Callbacks, CallbackSet
-from .._errors import SandboxError, ServerError
+from .._errors import SandboxArgumentError, SandboxError, ServerError
+from .._given import names_of
 from .._host_commands import HostCommands
 from .._types import (CommandResult, FileDetails, FileInfo, HistoryEntry, Mount, Packages, PythonResult,
                      Usage, command_result, python_result)
@@ -193,7 +194,7 @@ class PackageSet(_Part):
 
     async def install(self, *names: Union[str, Sequence[str]]) -> None:
         """Makes packages importable, with what they depend on."""
-        flat = [n for name in names for n in ([name] if isinstance(name, str) else name)]
+        flat = [n for name in names for n in ([name] if isinstance(name, str) else names_of(name, "packages"))]
         await self._link.perform_async(operations.install(flat))
 
     async def list(self) -> Packages:
@@ -373,7 +374,9 @@ class Sandbox:
     async def restore(self, snapshot: Snapshot) -> None:
         """Takes the sandbox back to a moment."""
         if not isinstance(snapshot, Snapshot):
-            raise TypeError("restore takes what snapshot() gave")
+            raise SandboxArgumentError("restore takes what snapshot() gave")
+        if snapshot._link is not self._there():
+            raise SandboxArgumentError("that is a moment of another sandbox")
         await snapshot.restore()
 
     async def export(self, path: Optional[operations.StrPath] = None) -> Optional[bytes]:
