@@ -72,6 +72,24 @@ TEST(PythonImages, AreWhatASandboxesPythonStartsFrom) {
             "True set up here True False\n");
 }
 
+TEST(PythonImages, HaveNoThreadsThatAProgramWaitsFor) {
+  const TemporaryFile image;
+  {
+    PythonSession setup = new_session();
+    (void)printed(setup,
+                  "import concurrent.futures\npool = concurrent.futures.ThreadPoolExecutor(2)\n"
+                  "list(pool.map(abs, [-1, -2]))");
+    setup.checkpoint(image.path, CheckpointFile::over_started);
+  }
+  const auto sandbox = make_sandbox({.image = image.path});
+  constexpr const char* program =
+      "import concurrent.futures, threading; print(threading.active_count()); "
+      "print(concurrent.futures.ThreadPoolExecutor().submit(abs, -3).result())";
+  const RunResult result = sandbox->run({.argv = {"python3", "-c", program}});
+  EXPECT_EQ(result.status, RunStatus::exited);
+  EXPECT_EQ(result.stdout_data, "1\n3\n") << result.stderr_data;
+}
+
 TEST(PythonImages, HaveTheLocalTimeOfTheSandboxThatTheyCameTo) {
   const TemporaryFile image;
   {

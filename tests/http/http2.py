@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """HTTP/2 by hand, for what no honest client does, and a server that speaks it."""
+import select
 import socket
 import ssl
 import struct
@@ -137,3 +138,31 @@ class Client:
         """The error of GOAWAY; None where the connection ends without one."""
         got = self.read_until(lambda kind, *_: kind == GOAWAY)
         return int.from_bytes(got[3][4:8], "big") if got else None
+
+    def flood(self, data, times=20_000):
+        """Sends that again and again until the server says goodbye: its error, or None where the connection ends without."""
+        # By turns, as an object of TLS is not for two threads.
+        self.sock.setblocking(False)
+        rest = b""
+        try:
+            while True:
+                if not rest and times:
+                    rest, times = data, times - 1
+                try:
+                    rest = rest[self.sock.send(rest):] if rest else rest
+                except ssl.SSLWantWriteError:
+                    pass
+                try:
+                    piece = self.sock.recv(65536)
+                    if not piece:
+                        return None
+                    self.buffer += piece
+                except ssl.SSLWantReadError:
+                    if not any(select.select([self.sock], [self.sock] if rest or times else [], [], PATIENCE_S)):
+                        raise TimeoutError("the server does nothing") from None
+                while len(self.buffer) >= 9 and len(self.buffer) >= 9 + int.from_bytes(self.buffer[:3], "big"):
+                    kind, _, _, payload = self.read()
+                    if kind == GOAWAY:
+                        return int.from_bytes(payload[4:8], "big")
+        except (ConnectionError, ssl.SSLError):
+            return None

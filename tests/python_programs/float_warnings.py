@@ -138,6 +138,17 @@ np.log(0)
 np.array([1, 2]) // 0
 np.int64(1) // np.int64(0)
 np.int32(2**31 - 1) + np.int32(1)
+1.0 / np.int64(0)
+np.float32(1) / np.int64(0)
+np.float64(1) / np.array(0.0)
+np.array(1e308) * np.float64(10)
+np.float32(0) / 5
+1e300 * np.float32(10)
+np.bool_(True) / np.float64(0)
+np.divide.reduce([1.0, 2.0, 0.0])
+np.divide.at(one.copy(), [0], 0)
+np.timedelta64(5, "s") / np.timedelta64(0, "s")
+np.array([5, 0], "m8[s]") / np.timedelta64(0, "s")
 """.strip().splitlines()
 
 np.set_printoptions(precision=6)

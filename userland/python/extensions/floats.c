@@ -4,7 +4,7 @@
 #include <Python.h>
 
 enum { DIVIDE = 1, OVERFLOWS = 2, INVALID = 8 };              /* numpy's flags */
-enum { HALF = 23, FLOAT = 11, DOUBLE = 12, CFLOAT = 14, CDOUBLE = 15 }; /* numpy's numbers of types */
+enum { HALF = 23, FLOAT = 11, DOUBLE = 12, CFLOAT = 14, CDOUBLE = 15, TIMEDELTA = 22 }; /* numpy's numbers of types */
 enum { NOT_WATCHED, PLAIN, POLES, BY_ZERO, POWERS };          /* which infinite results are a division by zero */
 enum { NAN_CLASS = 1, INF_CLASS = 2, ZERO_CLASS = 4, ENDLESS = NAN_CLASS | INF_CLASS };
 enum { MOST = 5, BLOCK = 2048, WIDEST = 16, PLACES = 256 };
@@ -51,7 +51,7 @@ static struct {
   const void *ufunc;
   int rule;
 } watched[PLACES];
-static PyTypeObject *ufunc_type, *double_type, *float_type;
+static PyTypeObject *ufunc_type, *double_type, *float_type, *inexact_type, *generic_type;
 static char kept[MOST][BLOCK * WIDEST]; /* operands that the results take the place of */
 
 static int place_of(const void *ufunc) {
@@ -68,6 +68,7 @@ static Operand operand(const Descriptor *type, char *at, Py_ssize_t step) {
     case DOUBLE: made.size = 8, made.parts = 1; break;
     case CFLOAT: made.size = 4, made.parts = 2; break;
     case CDOUBLE: made.size = 8, made.parts = 2; break;
+    case TIMEDELTA: made.size = 8; break;
   }
   return made;
 }
@@ -91,8 +92,12 @@ static int class_of_part(const char *at, int size) {
 
 /* What the element `i` is: ZERO_CLASS where all parts are. */
 static int class_of(const Operand *operand, Py_ssize_t i) {
-  if (operand->parts == 0) return 0;
   const char *at = operand->at + i * operand->step;
+  if (operand->parts == 0) {
+    long long value = 1;
+    memcpy(&value, at, operand->size);
+    return value == 0 ? ZERO_CLASS : 0;
+  }
   const int first = class_of_part(at, operand->size);
   if (operand->parts == 1) return first;
   const int second = class_of_part(at + operand->size, operand->size);
@@ -200,12 +205,13 @@ static int judged(int rule, const Operand *operands, int inputs, int outputs, Py
 }
 
 /* All operands into one result, which is the first operand as well. */
-static int judged_reduction(const Operand *before, const Operand *values, const Operand *result, Py_ssize_t count) {
+static int judged_reduction(int rule, const Operand *before, const Operand *values, const Operand *result, Py_ssize_t count) {
   const int end = class_of(result, 0);
   if (!(end & ENDLESS)) return 0;
-  int all = class_of(before, 0);
-  for (Py_ssize_t i = 0; i < count && !(all & NAN_CLASS); ++i) all |= class_of(values, i);
-  return flags_of(PLAIN, end, all, 0, 0, result->parts == 2);
+  const int first = class_of(before, 0);
+  int others = 0;
+  for (Py_ssize_t i = 0; i < count && !((first | others) & NAN_CLASS); ++i) others |= class_of(values, i);
+  return flags_of(rule, end, first | others, first, others, result->parts == 2);
 }
 
 static void watch_loop(const Context *context, char *const *data, Py_ssize_t count, const Py_ssize_t *steps, const Loop *own, int rule) {
@@ -224,7 +230,7 @@ static void watch_loop(const Context *context, char *const *data, Py_ssize_t cou
     before.at = memcpy(kept[0], data[0], before.size * before.parts);
     memcpy(places, data, all * sizeof *places);
     own->loop(places, &count, steps, own->data);
-    set_flags(judged_reduction(&before, &operands[1], &operands[2], count));
+    set_flags(judged_reduction(rule, &before, &operands[1], &operands[2], count));
     return;
   }
   for (Py_ssize_t done = 0; done < count; done += BLOCK) {
@@ -265,8 +271,8 @@ int cloche_loop(const Context *context, char *const *data, const Py_ssize_t *dim
   return own->may_raise && PyErr_Occurred() ? -1 : 0;
 }
 
-/* What one number is. */
-static int class_of_number(PyObject *number) {
+/* What one number is, as one of the type of the result. */
+static int class_of_number(PyObject *number, const PyTypeObject *type) {
   double value;
   if (Py_TYPE(number) == float_type) {
     float single;
@@ -279,14 +285,28 @@ static int class_of_number(PyObject *number) {
       return NAN_CLASS;
     }
   }
+  if (type == float_type) value = (float)value;
   return class_of_part((const char *)&value, sizeof value);
 }
 
+/* Whether numpy makes such a result of these by itself: of arrays, and of numbers that have no type in common, a ufunc makes it, and warns. */
+static int is_of_numbers(const PyTypeObject *type, PyObject *const operands[2]) {
+  int has_type = 0, are_integers = 1;
+  for (int k = 0; k < 2; ++k) {
+    const int is_float = PyFloat_Check(operands[k]) || PyObject_TypeCheck(operands[k], inexact_type);
+    if (!is_float && !PyLong_Check(operands[k]) && !PyObject_TypeCheck(operands[k], generic_type)) return 0;
+    has_type |= PyObject_TypeCheck(operands[k], (PyTypeObject *)type);
+    are_integers &= !is_float;
+  }
+  return has_type || are_integers;
+}
+
 static int flags_of_number(PyObject *result, PyObject *first, PyObject *last, int rule) {
-  if (double_type == NULL || (Py_TYPE(result) != double_type && Py_TYPE(result) != float_type)) return 0;
-  const int class = class_of_number(result);
-  if (!(class & ENDLESS)) return 0;
-  const int of_first = class_of_number(first), of_last = class_of_number(last);
+  const PyTypeObject *type = Py_TYPE(result);
+  if (double_type == NULL || (type != double_type && type != float_type)) return 0;
+  const int class = class_of_number(result, type);
+  if (!(class & ENDLESS) || !is_of_numbers(type, (PyObject *[]){first, last})) return 0;
+  const int of_first = class_of_number(first, type), of_last = class_of_number(last, type);
   return flags_of(rule, class, of_first | of_last, of_first, of_last, 0);
 }
 
@@ -327,11 +347,11 @@ static PyObject *watch(PyObject *Py_UNUSED(module), PyObject *args) {
   Py_RETURN_NONE;
 }
 
-/* watch_numbers(float64, float32) */
+/* watch_numbers(float64, float32, inexact, generic) */
 static PyObject *watch_numbers(PyObject *Py_UNUSED(module), PyObject *args) {
-  if (!PyArg_ParseTuple(args, "OO", &double_type, &float_type)) return NULL;
-  Py_INCREF(double_type);
-  Py_INCREF(float_type);
+  PyTypeObject **const types[] = {&double_type, &float_type, &inexact_type, &generic_type};
+  if (!PyArg_ParseTuple(args, "OOOO", types[0], types[1], types[2], types[3])) return NULL;
+  for (int i = 0; i < 4; ++i) Py_INCREF(*types[i]);
   Py_RETURN_NONE;
 }
 

@@ -238,7 +238,8 @@ void H2Connection::look() {
   const auto now = Clock::now();
   if (std::min(write_due_, head_due_) <= now || (finished_ && idle_due_ <= now)) return close();
   if (idle_due_ <= now) {
-    if (!heard_) return close();
+    // Who was told to go and has still asked for nothing reads too slowly to hear it.
+    if (!heard_ || leaving_) return close();
     idle_due_ = now + host_.options().stall_timeout;
     go_away();
     flush();

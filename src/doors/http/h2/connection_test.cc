@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
 #include <stdexcept>
 
 #include "base/write_fully.h"
@@ -365,6 +367,29 @@ TEST_F(H2ConnectionTest, ASilentClientEnds) {
   host.its_options.first_byte_timeout = std::chrono::seconds(1);
   ServedInMemory served(host);
   served.run_until([&] { return served.bytes().is_closed(); });
+}
+
+TEST_F(H2ConnectionTest, OneThatPingsAndHardlyReadsEndsAsAnIdleOneDoes) {
+  host.its_options.head_timeout = host.its_options.stall_timeout = std::chrono::seconds(1);
+  ServedInMemory served(host);
+  ClientInMemory client(served);
+  client.exchange();
+  boost::asio::steady_timer tick(served.bytes().executor());
+  int ticks = 0;
+  // There is always an answer on its way, and each is read in time.
+  std::function<void()> drip = [&] {
+    ++ticks;
+    client.send_frame(NGHTTP2_PING, 0, 0, "12345678");
+    served.bytes().release_writes();
+    served.bytes().hold_writes();
+    tick.expires_after(std::chrono::milliseconds(100));
+    tick.async_wait([&](boost::system::error_code error) {
+      if (!error) drip();
+    });
+  };
+  drip();
+  served.run_until([&] { return served.bytes().is_closed() || ticks == 100; });
+  EXPECT_TRUE(served.bytes().is_closed());
 }
 
 TEST_F(H2ConnectionTest, AnIdleClientIsToldGoodbye) {

@@ -259,7 +259,9 @@ class Blob {
   }
   get size() { return this.#bytes.length; }
   async text() { return this.#bytes.toString(); }
-  async arrayBuffer() { return Uint8Array.from(this.#bytes).buffer; }
+  async arrayBuffer() { return (await this.bytes()).buffer; }
+  async bytes() { return Uint8Array.from(this.#bytes); }
+  stream() { return new ReadableStream({ start: (controller) => { if (this.size) controller.enqueue(Uint8Array.from(this.#bytes)); controller.close(); } }); }
   slice(start, end, type) { return new Blob([this.#bytes.subarray(start, end)], { type }); }
 }
 

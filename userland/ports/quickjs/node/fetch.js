@@ -101,8 +101,10 @@ class Body {
   async bytes() { return Uint8Array.from(await this.#bytes()); }
   async blob() { return new Blob([await this.#bytes()], { type: this.headers.get('content-type') ?? '' }); }
   async formData() {
-    const form = new FormData();
-    for (const [key, value] of new URLSearchParams(await this.text())) form.append(key, value);
+    const form = new FormData(), type = this.headers.get('content-type') ?? '', boundary = /^multipart\/form-data\s*;.*\bboundary=(?:"([^"]+)"|([^\s;]+))/i.exec(type);
+    if (boundary) readParts(await this.#bytes(), boundary[1] ?? boundary[2], form);
+    else if (/^application\/x-www-form-urlencoded\b/i.test(type)) for (const [key, value] of new URLSearchParams(await this.text())) form.append(key, value);
+    else throw new TypeError('Content-Type was not one of "multipart/form-data" or "application/x-www-form-urlencoded".');
     return form;
   }
   // One for each of two that read what comes: all of it, as one piece.
@@ -110,6 +112,26 @@ class Body {
     if (this.bodyUsed) throw new TypeError('Response.clone: Body has already been consumed.');
     if (this.#made.stream !== undefined) this.#made = { bytes: collected(this.#made.stream) };
     return { ...this.#made };
+  }
+}
+// The parts of a body into a form: between lines with the boundary, each with a head of its own.
+function readParts(bytes, boundary, form) {
+  const all = Buffer.concat([Buffer.from('\r\n'), bytes]), line = `\r\n--${boundary}`;
+  const broken = () => new TypeError('Failed to parse body as FormData.');
+  const named = (head, word) => new RegExp(`;\\s*${word}="([^"]*)"`, 'i').exec(head)?.[1].replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n');
+  let at = all.indexOf(line);
+  for (;;) {
+    if (at < 0) throw broken();
+    at += line.length;
+    if (all.toString('latin1', at, at + 2) === '--') return;
+    const begin = all.indexOf('\r\n\r\n', at), end = all.indexOf(line, begin);
+    if (begin < 0 || end < 0) throw broken();
+    const head = all.toString('utf8', at, begin), key = named(head, 'name'), file = named(head, 'filename');
+    if (key === undefined) throw broken();
+    const body = all.subarray(begin + 4, Math.max(end, begin + 4));
+    if (file === undefined) form.append(key, body.toString());
+    else form.append(key, new File([body], file, { type: /\r\ncontent-type:[ \t]*([^\r]*)/i.exec(head)?.[1] ?? 'text/plain' }));
+    at = end;
   }
 }
 async function collected(stream) {

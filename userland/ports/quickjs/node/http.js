@@ -291,6 +291,8 @@ class ServerResponse extends OutgoingMessage {
 }
 
 class ClientRequest extends OutgoingMessage {
+  // Whatever a connection that others use too tells of this request is told with the stores of who asks.
+  #asked = internal.bound((listener, args) => listener(...args));
   constructor(input, options, callback) {
     // A request that is written is not over: the response is still to come.
     super({ autoDestroy: false });
@@ -334,7 +336,7 @@ class ClientRequest extends OutgoingMessage {
   }
   onSocket(socket, error) {
     if (!socket && !error) return;
-    process.nextTick(() => {
+    process.nextTick(() => this.#asked(() => {
       if (error) return void this.destroy(error);
       socket._httpMessage = this;
       if (this.destroyed) {
@@ -346,7 +348,7 @@ class ClientRequest extends OutgoingMessage {
       this.socket = this.connection = socket;
       this.#listen(socket);
       this.emit('socket', socket);
-    });
+    }, []));
   }
   #listen(socket) {
     let response;
@@ -400,7 +402,10 @@ class ClientRequest extends OutgoingMessage {
       this.destroy();
     };
     const listeners = {};
-    const on = (name, listener) => { listeners[name] = listener; socket.on(name, listener); };
+    const on = (name, listener) => {
+      listeners[name] = (...args) => this.#asked(listener, args);
+      socket.on(name, listeners[name]);
+    };
     on('data', (bytes) => {
       try {
         parser.feed(bytes);

@@ -128,6 +128,9 @@ function setGlobals() {
     'TextEncoderStream', 'TextDecoderStream', 'CompressionStream', 'DecompressionStream']) lazy(name, () => internal.builtin('stream/web')[name]);
   lazy('Intl', () => internal.builtin('intl'));
   for (const name of ['MessageChannel', 'MessagePort', 'BroadcastChannel']) lazy(name, () => internal.builtin('worker_threads')[name]);
+  // What programs seldom want of the clock.
+  for (const name of ['mark', 'measure', 'clearMarks', 'clearMeasures', 'getEntries', 'getEntriesByName', 'getEntriesByType', 'timerify', 'eventLoopUtilization', 'toJSON'])
+    Object.defineProperty(performance, name, { configurable: true, get: () => (internal.builtin('perf_hooks'), performance[name]) });
   lazy('structuredClone', () => internal.builtin('util').structuredClone);
   // What languages write otherwise, by a module that programs cannot ask for.
   const texts = { numberText: [[Number, BigInt], 'toLocaleString'], dateAndTimeText: [[Date], 'toLocaleString'], dateText: [[Date], 'toLocaleDateString'],

@@ -62,6 +62,8 @@ class Immediate {
 const timers = [];
 const immediates = [];
 let handle, due = Infinity, soon = false;
+// As in Node.js, those timers that are due when a round begins are followed by the immediates that are there then.
+let round, checks = 0;
 
 function arm() {
   const wanted = soon || immediates.length > 0 || internal.kept() || timers.some((timer) => !timer._loose);
@@ -81,12 +83,19 @@ function pump() {
   try {
     soon = false;
     internal.checkRejections();
-    if (timers.length && timers[0]._due <= performance.now()) {
-      timers.shift()._run();
-    } else {
+    const isDue = () => timers.length > 0 && timers[0]._due <= round;
+    round ??= performance.now();
+    if (checks === 0 && !isDue()) {
+      checks = immediates.length;
+      if (checks === 0) round = performance.now();
+    }
+    if (checks > 0) {
       const next = immediates.shift();
-      next?._callback?.(...next._args);
+      if (--checks === 0) round = performance.now();
+      next._callback?.(...next._args);
       internal.runTicks();
+    } else if (isDue()) {
+      timers.shift()._run();
     }
   } finally {
     arm();

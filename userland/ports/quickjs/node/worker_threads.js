@@ -114,9 +114,10 @@ class MessagePort extends EventEmitter {
     // What has come before is still told.
     setImmediate(() => this._end(true));
   }
-  _end(tell) {
-    if (this.#closed) return;
-    while (this.#started && this.#queue.length) this.emit('message', this.#queue.shift());
+  _end(tell, done) {
+    if (this.#closed) return done?.();
+    // Each message is told by itself, so that who waits for one and then for the end hears of both.
+    if (this.#started && this.#queue.length) return void setImmediate(() => this._end(tell, done));
     this.#closed = true;
     this.#hold();
     if (tell) {
@@ -124,6 +125,7 @@ class MessagePort extends EventEmitter {
       else setImmediate(() => this.#other?._end(false));
     }
     this.emit('close');
+    done?.();
   }
   // It goes to another program: what has come and what comes follows it.
   _leave(forward) {
@@ -168,6 +170,7 @@ class PortSerializer extends v8.DefaultSerializer {
     return value instanceof MessagePort;
   }
   _writeHostObject(value) {
+    if (ArrayBuffer.isView(value)) this._isHostObject(value.buffer);
     if (!(value instanceof MessagePort)) return super._writeHostObject(value);
     if (!this.list.includes(value)) throw Object.assign(new TypeError('Object that needs transfer was found in message but not listed in transferList'), { code: 'ERR_MISSING_TRANSFERABLE_IN_TRANSFER_LIST' });
     this.writeUint32(portKind);
@@ -282,23 +285,29 @@ class Worker extends EventEmitter {
     lines.add(this.#line);
     this.#port = this.#line.port(0, () => {});
     this.#port.on('message', (value) => this.emit('message', value));
-    this.#line.send(0, 'init', { workerData: options.workerData, source, module: options.type === 'module', name: options.name, environmentData: [...environmentData], resourceLimits: this.resourceLimits }, options.transferList ?? []);
+    try {
+      this.#line.send(0, 'init', { workerData: options.workerData, source, module: options.type === 'module', name: options.name, environmentData: [...environmentData], resourceLimits: this.resourceLimits }, options.transferList ?? []);
+    } catch (error) {
+      // What cannot be sent: nobody begins.
+      this.unref();
+      this.#child.kill('SIGKILL');
+      throw error;
+    }
     this.#child.once('spawn', () => this.emit('online'));
     this.#child.once('error', (error) => this.emit('error', error));
     this.#child.once('exit', (code, signal) => { this.#over = signal ? 1 : code; });
     this.#child.once('close', () => {
       // Its last messages come before its end.
-      setImmediate(() => {
-        this.#port._end(false);
+      setImmediate(() => this.#port._end(false, () => {
         this.threadId = -1;
         this.emit('exit', this.#over ?? 1);
-      });
+      }));
     });
   }
   #port;
   #over;
   #told(what, value) {
-    if (what === 'error') this.emit('error', value);
+    if (what === 'error') this.emit('error', value.members ? Object.assign(value.error, value.members) : value.error);
     else if (what === 'broadcast') broadcast(value.name, value.value, this.#line);
   }
   postMessage(value, transfer) { this.#port.postMessage(value, transfer); }
@@ -347,11 +356,11 @@ if (internal.threadFd !== undefined) {
   process.on('exit', () => line.channel.flush());
   // Who started this thread is told of what nobody caught.
   internal.threadFails = (error) => {
-    try {
-      line.send(0, 'error', error);
-    } catch {
-      line.send(0, 'error', new Error(String(error)));
-    }
+    const sendable = (value) => {
+      try { return cloned(value, []), true; } catch { return false; }
+    };
+    const members = error instanceof Error ? Object.fromEntries(Object.entries(error).filter(([, value]) => sendable(value))) : undefined;
+    line.send(0, 'error', { error: sendable(error) ? error : new Error(String(error)), members });
     line.channel.flush();
   };
   parentPort = line.port(0, (on) => line.channel.hold(on));

@@ -142,6 +142,8 @@ def join(frame):
 
 def process(frame):
     argv = _adopt(frame)
+    if scheduler.busy():
+        scheduler.forget_others()  # those of a user's image
     try:
         chosen = options.parse(argv)
     except options.UsageError as error:

@@ -21,11 +21,11 @@ RULES = {
 
 def _watch(umath):
     import _floats
-    from numpy._core.multiarray import dtype
+    from numpy._core._multiarray_umath import dtype, generic, inexact
     for rule, names in RULES.items():
         for name in names.split():
             _floats.watch(getattr(umath, name), rule)
-    _floats.watch_numbers(dtype("d").type, dtype("f").type)
+    _floats.watch_numbers(dtype("d").type, dtype("f").type, inexact, generic)
 
 
 def install():

@@ -22,6 +22,7 @@ import itertools
 import os
 import stat
 import struct
+import sys
 import time
 from collections import deque
 
@@ -452,10 +453,15 @@ def run_pending():
 
 
 def forget_others():
-    """In a fork: only the thread that was forked goes on."""
+    """In a fork, and in a program that begins in an image: only the main thread goes on."""
+    threading = sys.modules.get("threading")
     for strand in (*_strands, *_queued):
-        if strand is not _main and strand.handle is not None:
+        if strand is _main:
+            continue
+        if strand.handle is not None:
             strand.handle._set_done()
+        if threading is not None:
+            threading._active.pop(strand.ident, None)
     _strands[:] = [_main]
     _queued.clear()
     _share_no_more()
