@@ -239,8 +239,9 @@ while True:
 import socket, time
 listener = socket.create_server(("127.0.0.1", 8127))
 print("listening", flush=True)
-while True:
+for says in (0, 0, 8_000_000, 8_000_000):
     peer, _ = listener.accept()
+    peer.sendall(bytes(says))
     peer.shutdown(socket.SHUT_WR)
     count = 0
     while piece := peer.recv(65536):
@@ -256,6 +257,13 @@ while True:
             channel.sendall(b"x" * 5_000_000)
             channel.close()
             self.assertEqual(program.stdout.readline(), b"5000000\n")
+        for cell in (1, 2):
+            # It says more than any window holds before it reads, to one that has gone.
+            transport = self.transport(cell, session)
+            channel = transport.open_channel("direct-tcpip", ("localhost", 8127), ("127.0.0.1", 0))
+            channel.sendall(b"x" * 300_000)
+            channel.close()
+            self.assertEqual(program.stdout.readline(), b"300000\n")
         program.kill()
         program.wait()
         program.stdout.close()

@@ -21,7 +21,7 @@ bool ForwardChannel::connect(std::uint16_t port) {
 
 bool ForwardChannel::move() {
   const bool in = pump_in();
-  const bool out = !client_has_closed() && pump_out();
+  const bool out = pump_out();
   if (inward_ended_ && outward_ended_) {
     close();
     return true;
@@ -61,12 +61,17 @@ bool ForwardChannel::pump_out() {
       if (!got && got.error() == Errno::again) return moved;
       outward_.assign(piece.data(), got ? *got : 0);
       if (outward_.empty()) {
-        send_end_of_file();
+        if (!client_has_closed()) send_end_of_file();
         outward_ended_ = true;
         return true;
       }
     }
-    if (!send(Stream::out, outward_)) return moved;
+    if (client_has_closed()) {
+      // Nobody takes it; who sends it may want to, before it reads what the client has sent.
+      outward_.clear();
+    } else if (!send(Stream::out, outward_)) {
+      return moved;
+    }
     moved = true;
   }
   return moved;

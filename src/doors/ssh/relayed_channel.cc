@@ -88,7 +88,7 @@ void RelayedChannel::set_callbacks() {
 
 bool RelayedChannel::move() {
   const bool in = move_in();
-  const bool out = !client_has_closed() && move_out();
+  const bool out = client_has_closed() ? drop_out() : move_out();
   return in || out;
 }
 
@@ -126,6 +126,13 @@ bool RelayedChannel::move_out() {
   }
   if (far_.input_ended()) send_end_of_file();
   return false;
+}
+
+// Nobody takes it any more; who sends it may want to, before it reads what the client has sent.
+bool RelayedChannel::drop_out() {
+  bool moved = false;
+  for (const Stream stream : streams) moved = !far_.receive(stream).empty() || moved;
+  return moved;
 }
 
 void RelayedChannel::finish() {

@@ -59,6 +59,7 @@ class RelayedChannel final : public Channel {
   bool owes_input() const noexcept override { return kind_ == Kind::forward && !inward_ended_; }
   bool move_in();
   bool move_out();
+  bool drop_out();
   void finish();
   void set_callbacks();
 
