@@ -20,7 +20,7 @@ class SandboxError(RuntimeError):
         self.message = message
         self.errno_name = errno_name
         if isinstance(self, OSError) and errno_name is not None:
-            self.errno = getattr(errno, errno_name, None)
+            setattr(self, "errno", getattr(errno, errno_name, None))  # which OSError alone declares
 
     def __str__(self) -> str:
         return self.message
