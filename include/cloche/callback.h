@@ -47,8 +47,8 @@ struct Callback {
   // Names with dots are namespaces: http.get is `await http.get(...)`.
   std::string name = {};
   std::string description = {};
-  std::string parameters_schema =
-      {};  // JSON Schema of the arguments, an object; empty: anything goes
+  // JSON Schema of the arguments, an object; empty: anything goes.
+  std::string parameters_schema = {};
 
   // Exactly one of both.
   //

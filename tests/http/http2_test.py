@@ -201,7 +201,7 @@ class Attackers(WithTls):
     def tearDown(self):
         self.assertEqual(self.server.curl(*VERSION, self.url("/v1/health")), b"2 200")
 
-    def flood(self, client, data):
+    def send_until_ended(self, client, data):
         """Sends until the server ends the connection."""
         try:
             for _ in range(20_000):
@@ -230,7 +230,7 @@ class Attackers(WithTls):
     def test_heads_without_an_end(self):
         client = self.client()
         client.send(frame(HEADERS, 0, 1, head([(":method", "GET")])))
-        self.flood(client, frame(CONTINUATION, 0, 1, head([("x", "y")])))
+        self.send_until_ended(client, frame(CONTINUATION, 0, 1, head([("x", "y")])))
         self.assertIsNone(client.read_until(lambda kind, *_: kind == DATA))
 
     def test_too_many_streams(self):
@@ -249,7 +249,7 @@ class Attackers(WithTls):
         while sock.recv(65536):
             pass
         client = self.client()
-        self.flood(client, frame(DATA, 0, 1, bytes(100_000)))
+        self.send_until_ended(client, frame(DATA, 0, 1, bytes(100_000)))
         self.assertIsNone(client.read_until(lambda kind, *_: kind == DATA))
 
     def test_heads_that_are_too_large(self):

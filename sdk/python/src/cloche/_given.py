@@ -74,7 +74,15 @@ def check_number(what: str, number: Any) -> None:
         raise SandboxArgumentError(f"{what} is a number, 0 at least, and not {number!r}")
 
 
-def check_workers(workers: Optional[int]) -> None:
-    """How many at a time."""
-    if workers is not None and (not isinstance(workers, int) or workers < 1):
+def map_workers(function: Any, base: Any, kind: type, options: Mapping[str, Any], workers: Optional[int]) -> int:
+    """How many calls of a map go on at a time, where all that it is given is right."""
+    if base is not None and options:
+        raise SandboxArgumentError(f"{', '.join(options)}: a fork is as its base is; give base, or options")
+    if base is not None and not isinstance(base, kind):
+        raise SandboxArgumentError(f"base is a sandbox, and not {type(base).__name__}")
+    check_functions(function=function)
+    if workers is None:
+        return min(32, (os.cpu_count() or 1) + 4)
+    if not isinstance(workers, int) or workers < 1:
         raise SandboxArgumentError(f"workers is a number, 1 at least, and not {workers!r}")
+    return workers

@@ -48,8 +48,8 @@ def create_params(timeout_ms: Amount, fs_limit_bytes: Amount, packages: Iterable
     if network is not None:
         params["network"] = network
     if image is not None:
-        params["image"] = os.fspath(image) if engine == "linux" and isinstance(image, os.PathLike) else (
-            image if engine == "linux" else local_path(image, "image"))
+        # With the linux engine it is a name in the store.
+        params["image"] = image if engine == "linux" else local_path(image, "image")
     if wasm_dir is not None:
         params["wasmDir"] = local_path(wasm_dir, "wasm_dir")
     if engine is not None:

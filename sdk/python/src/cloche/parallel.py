@@ -2,14 +2,13 @@
 """One function in many sandboxes."""
 from __future__ import annotations
 
-import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import Any, Callable, Generic, Iterable, List, Optional, TypeVar, cast
 
 from ._bar import ProgressOption, make_bar
-from ._errors import CancelledError, SandboxArgumentError
-from ._given import check_functions, check_workers
+from ._errors import CancelledError
+from ._given import map_workers
 from .sandbox import Sandbox
 
 Item = TypeVar("Item")
@@ -36,14 +35,8 @@ def map_sandboxes(function: Callable[[Sandbox, Item], Value], items: Iterable[It
     Returns:
         what the calls have returned, in the order of the items.
     """
-    if base is not None and options:
-        raise SandboxArgumentError(f"{', '.join(options)}: a fork is as its base is; give base, or options")
-    if base is not None and not isinstance(base, Sandbox):
-        raise SandboxArgumentError(f"base is a sandbox, and not {type(base).__name__}")
-    check_functions(function=function)
-    check_workers(workers)
+    count = map_workers(function, base, Sandbox, options, workers)
     given = list(items)
-    count = workers if workers is not None else min(32, (os.cpu_count() or 1) + 4)
     make = base.fork if base is not None else lambda: Sandbox(**options)
     running: _Running[Item, Value] = _Running(function, make)
     bar = make_bar(progress, len(given), label)

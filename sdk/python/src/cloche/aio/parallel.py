@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import Any, Awaitable, Callable, Iterable, List, Optional, TypeVar, cast
 
 from .._bar import ProgressOption, make_bar
-from .._errors import SandboxArgumentError
-from .._given import check_functions, check_workers
+from .._given import map_workers
 from .sandbox import Sandbox
 
 Item = TypeVar("Item")
@@ -21,14 +19,8 @@ async def map_sandboxes(function: Callable[[Sandbox, Item], Awaitable[Value]], i
                         **options: Any) -> List[Value]:
     """As `cloche.map_sandboxes`: awaits `function(sandbox, item)` for each item, several at a time. When one
     raises, or this is cancelled, the others are cancelled too."""
-    if base is not None and options:
-        raise SandboxArgumentError(f"{', '.join(options)}: a fork is as its base is; give base, or options")
-    if base is not None and not isinstance(base, Sandbox):
-        raise SandboxArgumentError(f"base is a sandbox, and not {type(base).__name__}")
-    check_functions(function=function)
-    check_workers(workers)
+    count = map_workers(function, base, Sandbox, options, workers)
     given = list(items)
-    count = workers if workers is not None else min(32, (os.cpu_count() or 1) + 4)
     limit = asyncio.Semaphore(count)
     bar = make_bar(progress, len(given), label)
 
