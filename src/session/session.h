@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/timed_mutex.h"
 #include "cloche/python_session.h"
 #include "cloche/sandbox.h"
 #include "session/session_facts.h"
@@ -88,7 +88,7 @@ class Session {
   // The Python of Use::python, where somebody has asked for it; otherwise null.
   std::shared_ptr<PythonSession> made_python() const;
   // Executions of that one go one after the other: who executes holds this.
-  std::timed_mutex& python_turn() noexcept { return python_turn_; }
+  TimedMutex& python_turn() noexcept { return python_turn_; }
 
   // Why the last use found no sandbox, one sentence; empty: it did.
   std::string trouble() const;
@@ -173,7 +173,7 @@ class Session {
 
   std::function<void(Sandbox& sandbox)> watcher_;  // never changes once somebody uses the session
 
-  std::timed_mutex python_turn_;
+  TimedMutex python_turn_;
 
   Mutex load_mutex_;
   Loader loader_ GUARDED_BY(load_mutex_);  // null: there is nothing to load

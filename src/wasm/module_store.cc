@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "base/background_thread.h"
 #include "base/check.h"
 #include "base/host_error.h"
+#include "base/timed_mutex.h"
 #include "wasm/cache_folder.h"
 #include "wasm/compiled_code.h"
 #include "wasm/compiler_threads.h"
@@ -83,7 +85,7 @@ HostError uncompiled(const std::filesystem::path& program, const Error& why) {
 }  // namespace
 
 struct ModuleStore::Entry {
-  std::timed_mutex busy;  // held by the thread that compiles or loads it
+  TimedMutex busy;  // held by the thread that compiles or loads it
   std::weak_ptr<const Module> module;
   std::size_t users = 0;  // calls of get_of_guest(); under the store's mutex
 };

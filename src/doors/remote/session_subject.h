@@ -35,7 +35,7 @@ class SessionSubject final : public rpc::Subject {
   rpc::LiveSandbox live() override;
   void replace(rpc::LiveSandbox live) override;
   void cancel(rpc::Runs runs) override;
-  std::timed_mutex& python_turn() override { return session_->python_turn(); }
+  TimedMutex& python_turn() override { return session_->python_turn(); }
   void settle() override;
   void destroy() override;
 

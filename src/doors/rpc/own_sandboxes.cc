@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "base/timed_mutex.h"
 #include "doors/rpc/methods.h"
 
 namespace cloche::rpc {
@@ -30,12 +31,12 @@ class OwnSubject final : public Subject {
     if (runs == Runs::processes) live.sandbox->cancel();
     if (runs == Runs::python && live.python) live.python->cancel();
   }
-  std::timed_mutex& python_turn() override { return python_turn_; }
+  TimedMutex& python_turn() override { return python_turn_; }
 
  private:
   Mutex mutex_;
   LiveSandbox live_ GUARDED_BY(mutex_);
-  std::timed_mutex python_turn_;
+  TimedMutex python_turn_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/timed_mutex.h"
 #include "doors/rpc/methods.h"
 
 namespace cloche::rpc {
@@ -30,7 +31,7 @@ class PythonTurn {
  private:
   const std::shared_ptr<Subject> subject_;
   SandboxQueue& queue_;
-  std::unique_lock<std::timed_mutex> lock_;
+  std::unique_lock<TimedMutex> lock_;
 };
 
 }  // namespace cloche::rpc

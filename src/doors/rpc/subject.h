@@ -5,9 +5,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string_view>
 
+#include "base/timed_mutex.h"
 #include "cloche/engine.h"
 #include "doors/rpc/params.h"
 #include "doors/rpc/protocol.h"
@@ -39,7 +39,7 @@ class Subject {
   // Stops what a request runs, besides by the stop token of its own.
   virtual void cancel(Runs runs) = 0;
   // Held while Python code is executed.
-  virtual std::timed_mutex& python_turn() = 0;
+  virtual TimedMutex& python_turn() = 0;
   // A request has done what it was asked to: what must last is kept now. Throws RpcError.
   virtual void settle() {}
   // The sandbox must end, by request.

@@ -11,33 +11,15 @@
 #include "sandbox/backend.h"
 #include "sandbox/command.h"
 #include "sandbox/exit_codes.h"
+#include "sandbox/python/execution_record.h"
+#include "sandbox/python/record_fields.h"
+#include "sandbox/python/turn_output.h"
 
 namespace cloche::sandbox {
 namespace {
 
-using python::Json;
-
-std::string text_at(const Json& record, const char* name) {
-  const auto found = record.find(name);
-  return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 void must(const Result<void, Error>& result) {
   if (!result) throw Error(result.error());
-}
-
-// As the interpreter's _cloche/sessions/interrupts.py has it.
-ExecutionError error_of_stop(python::StopReason why, const std::string& message) {
-  ExecutionError error;
-  switch (why) {
-    case python::StopReason::cancelled: error.type = "ExecutionCancelled"; break;
-    case python::StopReason::time: error.type = "TimeLimitExceeded"; break;
-    case python::StopReason::cpu: error.type = "BudgetExceeded"; break;
-    default: error.type = "OutputLimitExceeded"; break;
-  }
-  error.message = message;
-  error.traceback = fmt::format("cloche.{}: {}\n", error.type, message);
-  return error;
 }
 
 std::optional<std::uint32_t> number_at(std::string_view frame) {
@@ -183,9 +165,9 @@ std::string PythonSessionState::head_of(const ExecuteOptions& options) {
   if (options.output) add("stream", "true");
   if (options.limits.steps != 0) add("steps", fmt::format("{}", options.limits.steps));
   if (options.trace.sink) {
-    const Json trace{{"files", options.trace.files},
-                     {"rate", options.trace.max_events_per_second},
-                     {"values", options.trace.context == TraceOptions::Context::values}};
+    const python::Json trace{{"files", options.trace.files},
+                             {"rate", options.trace.max_events_per_second},
+                             {"values", options.trace.context == TraceOptions::Context::values}};
     add("trace", python::write_json(trace));
   }
   return head.empty() ? head : head + "}";
@@ -200,37 +182,10 @@ ExecuteResult PythonSessionState::execute(std::string_view code, const ExecuteOp
     result.reason = Use::refusal().sentence();
     return result;
   }
-  if (const auto started = start(); !started) {
-    if (started.error().code() == Errno::intr) {
-      result.status = ExecuteStatus::cancelled;
-      result.reason = "the execution was cancelled before it began";
-      return result;
-    }
-    result.status = ExecuteStatus::ended;
-    result.exit_code = status_killed;
-    result.session_alive = false;
-    result.reason = started.error().sentence();
-    return result;
-  }
+  if (const auto started = start(); !started) return not_begun(started.error());
   has_changed();
   result.reason = interpreter_->take_reason();
-  const CleanOutput clean_out = interpreter_->clean_output();
-  const CleanOutput clean_err = interpreter_->clean_output();
-  const auto plan_for = [&](Stream stream) {
-    python::SessionOutput::Plan plan{.limit_bytes = options.limits.output_bytes};
-    if (options.output) {
-      plan.sink = [reader = reader_of(options.output, stream),
-                   clean = stream == Stream::out ? clean_out : clean_err](std::string_view data) {
-        clean.pass(data, reader);
-      };
-    }
-    if (options.on_output_limit == OutputLimitAction::stop) {
-      plan.over_limit = [this] { interpreter_->stop(python::StopReason::output); };
-    }
-    return plan;
-  };
-  interpreter_->begin_output(Stream::out, plan_for(Stream::out));
-  interpreter_->begin_output(Stream::err, plan_for(Stream::err));
+  TurnOutput output(*interpreter_, options);
   callbacks_.begin(options.limits.callbacks);
   {
     const MutexLock lock(mail_mutex_);
@@ -245,102 +200,42 @@ ExecuteResult PythonSessionState::execute(std::string_view code, const ExecuteOp
   frame.push_back('\0');
   frame += code;
   const python::TurnResult turn = interpreter_->take(python::Turn::evaluate, frame, limits);
-  python::SessionOutput::Written out = interpreter_->take_output(Stream::out);
-  python::SessionOutput::Written err = interpreter_->take_output(Stream::err);
-  if (options.output) {
-    clean_out.end(reader_of(options.output, Stream::out));
-    clean_err.end(reader_of(options.output, Stream::err));
-  } else {
-    const auto text_of = [](const python::SessionOutput::Written& written) {
-      return written.truncated ? CleanOutput::Text::cut_off : CleanOutput::Text::whole;
-    };
-    result.stdout_data = clean_out.clean(std::move(out.bytes), text_of(out));
-    result.stderr_data = clean_err.clean(std::move(err.bytes), text_of(err));
-  }
-  result.stdout_truncated = out.truncated;
-  result.stderr_truncated = err.truncated;
+  output.end(result);
   result.callback_count = callbacks_.calls();
   conclude(turn, options, result);
   result.duration = std::chrono::steady_clock::now() - begin;
   return result;
 }
 
-// From how the turn ended, and what the interpreter said about it, which may be anything.
+ExecuteResult PythonSessionState::not_begun(const Error& why) {
+  ExecuteResult result;
+  if (why.code() == Errno::intr) {
+    result.status = ExecuteStatus::cancelled;
+    result.reason = "the execution was cancelled before it began";
+    return result;
+  }
+  result.status = ExecuteStatus::ended;
+  result.exit_code = status_killed;
+  result.session_alive = false;
+  result.reason = why.sentence();
+  return result;
+}
+
+// From how the turn ended, and what the interpreter said about it.
 void PythonSessionState::conclude(const python::TurnResult& turn, const ExecuteOptions& options,
                                   ExecuteResult& result) {
-  std::string text;
+  std::string record;
   {
     const MutexLock lock(mail_mutex_);
-    text = std::move(mail_.record);
+    record = std::move(mail_.record);
     mail_ = {};
   }
-  const std::optional<Json> read = python::read_json(text);
-  const Json record = read && read->is_object() ? *read : Json::object();
-  const auto said = [&](const char* name) { return backend_.scrub(text_at(record, name)); };
-  const std::string status = text_at(record, "status");
-  const bool is_stopped = turn.stopped != python::StopReason::none;
-  if (status.empty() && !is_stopped &&
-      (!text.empty() || turn.status == python::TurnStatus::raised)) {
-    // Code that went well says something that can be read, or nothing at all.
-    result.status = ExecuteStatus::error;
-    result.error = {
-        "SystemError", "what the interpreter says of its end cannot be read", {}, std::nullopt};
-  } else if (status == "error") {
-    result.status = ExecuteStatus::error;
-    ExecutionError error{said("type"), said("message"), said("traceback"), std::nullopt};
-    if (const auto line = record.find("line"); line != record.end() && line->is_number_integer())
-      error.line = line->get<int>();
-    if (error.type == "MemoryError") result.limit = Limit::memory;
-    if (error.type == "CallbackLimitExceeded") result.limit = Limit::callbacks;
-    if (error.type == "BudgetExceeded") result.limit = Limit::steps;
-    if (result.limit != Limit::none) {
-      result.status = ExecuteStatus::limit;
-      result.reason =
-          error.message.empty() ? "the memory of the session is used up" : error.message;
-    }
-    result.error = std::move(error);
-  } else if (status == "exited") {
-    result.status = ExecuteStatus::exited;
-    if (const auto code = record.find("exit_code");
-        code != record.end() && code->is_number_integer())
-      result.exit_code = code->get<int>();
-  } else if (status == "ok") {
-    result.result_repr = said("repr");
-    if (record.contains("json")) result.result_json = said("json");
-  }
-  if (const auto dropped = record.find("dropped");
-      dropped != record.end() && dropped->is_number_unsigned())
-    result.trace_events_dropped = dropped->get<std::uint64_t>();
-  if (const auto steps = record.find("steps");
-      options.limits.steps != 0 && steps != record.end() && steps->is_number_unsigned())
-    result.steps = std::min(steps->get<std::uint64_t>(), options.limits.steps);
+  const auto scrub = [this](std::string text) { return backend_.scrub(std::move(text)); };
+  read_record(record, turn, options, scrub, result);
   if (turn.memory_bytes != 0) result.peak_memory_bytes = turn.memory_bytes;
-
-  if (is_stopped) {
-    result.status = ExecuteStatus::limit;
-    switch (turn.stopped) {
-      case python::StopReason::cancelled:
-        result.status = ExecuteStatus::cancelled;
-        result.reason = "the execution was cancelled";
-        break;
-      case python::StopReason::time:
-        result.limit = Limit::time;
-        result.reason =
-            fmt::format("the execution was stopped at its time limit of {} ms",
-                        options.limits.timeout.value_or(backend_.options().timeout).count());
-        break;
-      case python::StopReason::cpu:
-        result.limit = Limit::cpu_time;
-        result.reason =
-            fmt::format("the execution was stopped at its limit of {} ms of computing time",
-                        options.limits.cpu_time.count());
-        break;
-      default:
-        result.limit = Limit::output;
-        result.reason = fmt::format("the execution was stopped at its limit of {} bytes of output",
-                                    options.limits.output_bytes);
-        break;
-    }
+  if (turn.stopped != python::StopReason::none) {
+    set_stopped(turn.stopped, options, options.limits.timeout.value_or(backend_.options().timeout),
+                result);
     callbacks_.cancel_all();
     // Stopped before its first line.
     if (!result.error && turn.status == python::TurnStatus::raised)
@@ -445,7 +340,7 @@ Result<PythonState, Error> PythonSessionState::state_turn(python::Turn turn,
     if (const std::string problem = text_at(*record, "error"); !problem.empty())
       return request_error(problem);
     if (const auto left = record->find("left_out"); left != record->end() && left->is_array()) {
-      for (const Json& one : *left) {
+      for (const python::Json& one : *left) {
         if (one.is_object())
           state.left_out.push_back({text_at(one, "name"), text_at(one, "reason")});
       }

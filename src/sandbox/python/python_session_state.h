@@ -66,6 +66,7 @@ class PythonSessionState {
   void drop();
   void has_changed() noexcept;
   std::string head_of(const ExecuteOptions& options);
+  static ExecuteResult not_begun(const Error& why);
   void conclude(const python::TurnResult& turn, const ExecuteOptions& options,
                 ExecuteResult& result);
   Result<PythonState, Error> state_turn(python::Turn turn, std::string_view payload,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doors/mcp/tools/file_text.h"
+#include "doors/mcp/tools/text_edit.h"
 
 #include <gtest/gtest.h>
+
+#include "doors/mcp/tool_error.h"
 
 namespace cloche::mcp {
 namespace {
