@@ -258,6 +258,7 @@ class Blob {
     this.type = options.type ?? '';
   }
   get size() { return this.#bytes.length; }
+  static { internal.blobBytes = (blob) => blob.#bytes; }
   async text() { return this.#bytes.toString(); }
   async arrayBuffer() { return (await this.bytes()).buffer; }
   async bytes() { return Uint8Array.from(this.#bytes); }

@@ -527,7 +527,8 @@ class Server extends net.Server {
         return 'pause';
       },
     });
-    const give = (work) => {
+    // A request does not begin with the stores of the one before it.
+    const give = internal.bound((work) => {
       try {
         work();
       } catch (error) {
@@ -535,7 +536,7 @@ class Server extends net.Server {
         const status = { HPE_HEADER_OVERFLOW: 431 }[error.code] ?? 400;
         socket.end(`HTTP/1.1 ${status} ${statusTexts[status]}\r\nConnection: close\r\n\r\n`);
       }
-    };
+    });
     socket.on('data', (bytes) => {
       give(() => parser.feed(bytes));
       // Who sends on before it is answered waits.

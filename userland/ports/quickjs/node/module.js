@@ -433,8 +433,6 @@ internal.run = () => {
     internal.fatal(error);
   }
 };
-const run = internal.run;
-internal.run = () => { run(); internal.runTicks(); };
 function resolveMain(file) {
   const found = asFile(file) ?? asFolder(file);
   if (found) return real(found);

@@ -38,6 +38,8 @@ class Socket extends Duplex {
   #reading = false;
   #held;
   #timer;
+  // What a connection tells is told with the stores of who made it, not of who has just read or written.
+  #frame = native.asyncFrame();
   constructor(options = {}) {
     super({ allowHalfOpen: Boolean(options.allowHalfOpen), signal: options.signal });
     this.fd = options.fd ?? -1;
@@ -55,6 +57,7 @@ class Socket extends Duplex {
   connect(...args) {
     const [options, callback] = words(args, (word, i) => ['port', 'host'][i]);
     if (callback) this.once('connect', callback);
+    this.#frame = native.asyncFrame();
     this.connecting = true;
     this.tls = options.tls;
     const host = options.host ?? 'localhost', path = options.path ?? undefined;
@@ -93,7 +96,7 @@ class Socket extends Duplex {
       if (result < 0) return failed(result);
       if (this.tls) this.#secure();
       else this.#connected();
-    });
+    }, this.#frame);
   }
   // The host speaks TLS, and tells in a word of length and so much JSON how it went.
   #secure() {
@@ -116,7 +119,7 @@ class Socket extends Duplex {
       Object.assign(this, { encrypted: true, authorized: true, secureConnecting: false, alpnProtocol: told.alpn || false });
       this.#connected();
       this.emit('secureConnect');
-    });
+    }, this.#frame);
   }
   #connected() {
     this.connecting = false;
@@ -143,7 +146,7 @@ class Socket extends Duplex {
       this.#stir();
       this.bytesRead += count;
       this.push(count === 0 ? null : chunk.subarray(0, count));
-    });
+    }, this.#frame);
   }
   _write(chunk, encoding, callback) {
     if (this.connecting || this.pending) {

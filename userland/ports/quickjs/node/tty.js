@@ -30,6 +30,7 @@ function output(fd, closes) {
 // Data comes when the loop finds the descriptor readable.
 function input(fd, closes) {
   let waiting = false, closed = false;
+  const frame = native.asyncFrame();
   const shut = () => {
     if (waiting) os.setReadHandler(fd, null);
     waiting = false;
@@ -51,7 +52,7 @@ function input(fd, closes) {
         if (count < 0) return void this.destroy(errnoError(count, 'read'));
         this.push(count === 0 ? null : chunk.subarray(0, count));
         if (count === 0) shut();
-      });
+      }, frame);
     },
     destroy(error, callback) { shut(); callback(error); },
   });

@@ -32,7 +32,9 @@ const types = {
   isSharedArrayBuffer: (v) => v instanceof SharedArrayBuffer, isArrayBufferView: (v) => ArrayBuffer.isView(v), isDataView: (v) => v instanceof DataView,
   isWeakMap: (v) => v instanceof WeakMap, isWeakSet: (v) => v instanceof WeakSet, isGeneratorObject: (v) => tag(v) === 'Generator',
   isAsyncFunction: (v) => tag(v) === 'AsyncFunction', isGeneratorFunction: (v) => tag(v) === 'GeneratorFunction' || tag(v) === 'AsyncGeneratorFunction',
-  isBoxedPrimitive: (v) => v instanceof Number || v instanceof String || v instanceof Boolean || tag(v) === 'Symbol' && typeof v === 'object',
+  isNumberObject: (v) => v instanceof Number, isStringObject: (v) => v instanceof String, isBooleanObject: (v) => v instanceof Boolean, isBigIntObject: (v) => v instanceof BigInt, isSymbolObject: (v) => v instanceof Symbol,
+  isBoxedPrimitive: (v) => v instanceof Number || v instanceof String || v instanceof Boolean || v instanceof BigInt || v instanceof Symbol,
+  isMapIterator: (v) => tag(v) === 'Map Iterator', isSetIterator: (v) => tag(v) === 'Set Iterator', isArgumentsObject: (v) => tag(v) === 'Arguments',
 };
 
 // Equal in structure. `strict` as assert.deepStrictEqual has it.
@@ -65,41 +67,73 @@ function isDeepEqual(a, b, strict, seen = new Map()) {
   return keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]));
 }
 
+// What there can be no copy of.
+const refused = (value) => {
+  const kind = tag(value), plain = value.constructor?.name ?? 'Object';
+  return new DOMException(`${typeof value === 'function' || typeof value === 'symbol' ? String(value) : kind === plain || kind === 'Object' ? `#<${plain}>` : `[object ${kind}]`} could not be cloned.`, 'DataCloneError');
+};
+const single = ['Promise', 'WeakMap', 'WeakSet', 'WeakRef', 'FinalizationRegistry', 'Generator', 'AsyncGenerator', 'Map Iterator', 'Set Iterator', 'Array Iterator', 'String Iterator'];
+const cannotBeCloned = (value) => typeof value === 'function' || typeof value === 'symbol' || isProxy(value) || (typeof value === 'object' && single.includes(tag(value)));
+const errorKinds = { EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
+const define = (object, key, value, enumerable = true) => Object.defineProperty(object, key, { value, enumerable, writable: true, configurable: true });
+
 function clone(value, seen) {
-  if (typeof value === 'function' || typeof value === 'symbol') throw new DOMException(`${String(value)} could not be cloned.`, 'DataCloneError');
+  if (typeof value === 'function' || typeof value === 'symbol') throw refused(value);
   if (value === null || typeof value !== 'object') return value;
   if (seen.has(value)) return seen.get(value);
+  if (cannotBeCloned(value)) throw refused(value);
   const keep = (copy) => { seen.set(value, copy); return copy; };
   if (value instanceof Date) return keep(new Date(value.getTime()));
   if (value instanceof RegExp) return keep(new RegExp(value.source, value.flags));
+  if (types.isSymbolObject(value)) throw refused(value);
   if (types.isBoxedPrimitive(value)) return keep(Object(value.valueOf()));
-  if (value instanceof ArrayBuffer) return keep(value.slice(0));
-  if (ArrayBuffer.isView(value)) {
-    const bytes = value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength);
-    const Kind = Object.getPrototypeOf(value.constructor) === Uint8Array ? Uint8Array : value.constructor;
-    return keep(new Kind(bytes));
+  if (value instanceof SharedArrayBuffer) return keep(value);
+  if (value instanceof ArrayBuffer) {
+    if (value.detached) throw new DOMException('An ArrayBuffer is detached and could not be cloned.', 'DataCloneError');
+    if (!value.resizable) return keep(value.slice(0));
+    const copy = keep(new ArrayBuffer(value.byteLength, { maxByteLength: value.maxByteLength }));
+    new Uint8Array(copy).set(new Uint8Array(value));
+    return copy;
   }
-  if (value instanceof Promise || value instanceof WeakMap || value instanceof WeakSet)
-    throw new DOMException(`#<${tag(value)}> could not be cloned.`, 'DataCloneError');
+  if (ArrayBuffer.isView(value)) {
+    const Kind = value instanceof DataView ? DataView : globalThis[value[Symbol.toStringTag]];
+    return keep(new Kind(clone(value.buffer, seen), value.byteOffset, value.length ?? value.byteLength));
+  }
+  if (value instanceof Blob) return keep(value.slice(0, value.size, value.type));
+  if (internal.isPort?.(value)) throw Object.assign(new TypeError('Object that needs transfer was found in message but not listed in transferList'), { code: 'ERR_MISSING_TRANSFERABLE_IN_TRANSFER_LIST' });
   if (value instanceof Map) {
     const copy = keep(new Map());
-    for (const [k, v] of value) copy.set(clone(k, seen), clone(v, seen));
+    for (const [k, v] of [...value]) copy.set(clone(k, seen), clone(v, seen));
     return copy;
   }
   if (value instanceof Set) {
     const copy = keep(new Set());
-    for (const v of value) copy.add(clone(v, seen));
+    for (const v of [...value]) copy.add(clone(v, seen));
     return copy;
   }
-  let copy;
   if (value instanceof Error) {
-    copy = keep(new (globalThis[value.name] ?? Error)(value.message));
-    copy.stack = value.stack;
-    if ('cause' in value) copy.cause = clone(value.cause, seen);
+    const copy = keep(Object.hasOwn(errorKinds, value.name) ? new errorKinds[value.name]() : new Error());
+    for (const key of ['message', 'stack']) if (typeof value[key] === 'string') define(copy, key, value[key], false);
+    if (Object.hasOwn(value, 'cause')) define(copy, 'cause', clone(value.cause, seen), false);
     return copy;
   }
-  copy = keep(Array.isArray(value) ? new Array(value.length) : {});
-  for (const key of Object.keys(value)) copy[key] = clone(value[key], seen);
+  const copy = keep(Array.isArray(value) ? new Array(value.length) : {});
+  for (const key of Object.keys(value)) define(copy, key, clone(value[key], seen));
+  return copy;
+}
+// Buffers and ports that are given away: the ports themselves, and of a buffer a new one with its bytes.
+function structuredClone(...words) {
+  if (words.length === 0) throw Object.assign(new TypeError('The value argument must be specified'), { code: 'ERR_MISSING_ARGS' });
+  const seen = new Map(), list = [...words[1]?.transfer ?? []];
+  for (const item of list) {
+    const port = internal.isPort?.(item);
+    if (!port && !(item instanceof ArrayBuffer)) throw Object.assign(new TypeError('Found invalid object in transferList'), { code: 'ERR_INVALID_TRANSFER_OBJECT' });
+    if (item.detached) throw new DOMException('An ArrayBuffer is detached and could not be cloned.', 'DataCloneError');
+    if (list.indexOf(item) !== list.lastIndexOf(item)) throw new DOMException(`Transfer list contains duplicate ${port ? 'MessagePort' : 'ArrayBuffer'}`, 'DataCloneError');
+    if (port) seen.set(item, item);
+  }
+  const copy = clone(words[0], seen);
+  for (const item of list) if (item instanceof ArrayBuffer) item.transfer();
   return copy;
 }
 
@@ -212,15 +246,12 @@ const showsColours = (stream) => {
   return forced !== undefined ? forced !== '0' && forced !== 'false' : Boolean(stream?.isTTY) && process.env.NO_COLOR === undefined && process.env.TERM !== 'dumb';
 };
 const warned = new Set();
+// For values that go elsewhere as bytes (v8, worker_threads).
+Object.assign(internal, { cannotBeCloned, refusedClone: refused });
 module.exports = {
-  inspect, format, formatWithOptions, stringWidth, promisify, callbackify, types, TextEncoder, TextDecoder, isDeepEqual,
+  inspect, format, formatWithOptions, stringWidth, promisify, callbackify, types, TextEncoder, TextDecoder, isDeepEqual, structuredClone,
   isDeepStrictEqual: (a, b) => isDeepEqual(a, b, true),
   isArray: Array.isArray,
-  structuredClone: function structuredClone(value, options) {
-    const copy = clone(value, new Map());
-    for (const item of options?.transfer ?? []) if (item instanceof ArrayBuffer) item.transfer();
-    return copy;
-  },
   inherits(constructor, parent) {
     Object.defineProperty(constructor, 'super_', { value: parent, writable: true, configurable: true });
     Object.setPrototypeOf(constructor.prototype, parent.prototype);
