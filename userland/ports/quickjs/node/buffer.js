@@ -270,7 +270,12 @@ const latin = (text) => {
   if (/[^\x00-\xff]/.test(text)) throw new DOMException('Invalid character', 'InvalidCharacterError');
   return Buffer.from(text, 'latin1');
 };
-module.exports = { Buffer, SlowBuffer: Buffer, Blob, kMaxLength: 2 ** 31 - 1, constants: { MAX_LENGTH: 2 ** 31 - 1, MAX_STRING_LENGTH: 2 ** 29 - 24 }, INSPECT_MAX_BYTES: 50,
+internal.tagged({ Blob });
+const bare = (data) => (ArrayBuffer.isView(data) ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : new Uint8Array(data));
+module.exports = { Buffer, SlowBuffer: Buffer, Blob, isAscii: (data) => bare(data).every((byte) => byte < 128),
+  isUtf8: (data) => { try { new TextDecoder('utf-8', { fatal: true }).decode(bare(data)); return true; } catch { return false; } },
+  transcode: (source, from, to) => Buffer.from(Buffer.from(source).toString(from), to), resolveObjectURL: () => undefined,
+  get File() { return require('fetch').File; }, kMaxLength: 2 ** 31 - 1, constants: { MAX_LENGTH: 2 ** 31 - 1, MAX_STRING_LENGTH: 2 ** 29 - 24 }, INSPECT_MAX_BYTES: 50,
   btoa: (text) => latin(String(text)).toString('base64'),
   atob: (text) => {
     const bare = String(text).replace(/[\t\n\f\r ]/g, '');

@@ -224,5 +224,6 @@ class AbortController {
     this.signal.dispatchEvent(new Event('abort'));
   }
 }
+internal.tagged({ Event, CustomEvent, EventTarget, AbortSignal, AbortController });
 
 module.exports = Object.assign(Emitter, { Event, CustomEvent, EventTarget, AbortSignal, AbortController });

@@ -1,6 +1,7 @@
 // The loop: what runs when, in Node.js's order. A round is what has come by descriptors, then what is immediate, then the timers that are due; behind each of
 // them all ticks and promises go on.
 const { native, os } = internal;
+const { now } = performance;
 
 // --- What is to run before promises go on ---
 
@@ -100,7 +101,7 @@ function poll(timeout) {
 
 native.loop = () => {
   const timers = require('timers').__queues;
-  internal.loopBegan = performance.now();
+  internal.loopBegan = now();
   const alive = () => kept > 0 || internal.children > 0 || timers.held();
   // What a module does is done within a promise.
   if (internal.main) internal.step(() => native.runJobs());

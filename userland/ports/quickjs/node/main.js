@@ -5,6 +5,11 @@ import * as os from 'qjs:os';
 const native = globalThis.__native;
 const root = '/usr/lib/node/';
 const internal = { native, std, root, os: { ...os }, children: 0, threadId: 0 };
+// What the classes of the web say that they are.
+internal.tagged = (classes) => {
+  for (const [name, Class] of Object.entries(classes)) Object.defineProperty(Class.prototype, Symbol.toStringTag, { value: name, configurable: true });
+  return classes;
+};
 // A function that runs with the stores that it was made with (async_hooks).
 internal.bound = (fn) => {
   const kept = native.asyncFrame();
@@ -71,9 +76,22 @@ function lazy(name, make) {
   });
 }
 
+// As an object of a class, whose members programs put others in the place of.
+function setClock() {
+  const { now } = globalThis.performance, origin = Date.now() - now();
+  class Performance {
+    get timeOrigin() { return origin; }
+    get [Symbol.toStringTag]() { return 'Performance'; }
+  }
+  Object.defineProperty(Performance.prototype, 'now', { value: now, configurable: true, writable: true, enumerable: true });
+  for (const [name, value] of [['Performance', Performance], ['performance', new Performance()]]) Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+}
+
 function setGlobals() {
   for (const name of ['print', 'scriptArgs', 'console', 'gc', 'navigator']) delete globalThis[name];
   globalThis.global = globalThis;
+  Object.defineProperty(globalThis, Symbol.toStringTag, { value: 'global', configurable: true });
+  setClock();
   lazy('process', () => internal.builtin('process'));
   lazy('console', () => internal.builtin('console'));
   for (const name of ['Buffer', 'atob', 'btoa', 'Blob']) lazy(name, () => internal.builtin('buffer')[name]);
@@ -111,6 +129,7 @@ function setGlobals() {
     Object.defineProperty(Date.prototype, name, { value: method, configurable: true, writable: true, enumerable: false });
   }
   lazy('crypto', () => internal.builtin('crypto').webcrypto);
+  lazy('CryptoKey', () => internal.builtin('crypto').webcrypto.CryptoKey);
   delete globalThis.__native;
   Object.defineProperty(globalThis, '__native', { value: native, enumerable: false, configurable: true });
 }

@@ -233,7 +233,9 @@ class Server extends EventEmitter {
     if (listener) this.on('connection', listener);
   }
   listen(...args) {
-    const [options, callback] = words(args, (word, i) => (i === 0 ? 'port' : typeof word === 'number' ? 'backlog' : 'host'));
+    const [given, callback] = words(args, (word, i) => (i === 0 ? 'port' : typeof word === 'number' ? 'backlog' : 'host'));
+    // What is null is not asked for.
+    const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null && value !== undefined));
     if (callback) this.once('listening', callback);
     if (this.listening) throw Object.assign(new Error('Listen method has been called more than once without closing.'), { code: 'ERR_SERVER_ALREADY_LISTEN' });
     const port = options.path === undefined ? Number(options.port ?? 0) : -1;
@@ -320,8 +322,16 @@ module.exports = { Socket: callable(Socket), Stream: callable(Socket), Server: c
   getDefaultAutoSelectFamily: () => true, setDefaultAutoSelectFamily: () => {} };
 
 // tls: clients, by the host. Certificates are always checked.
+// A stream of another kind that TLS would be spoken over is held by what programs look for (got).
+class JSStreamSocket { constructor(stream) { this.stream = stream; } }
+class TLSSocket extends Socket {
+  constructor(stream, options) {
+    super(options);
+    if (stream !== undefined && !(stream instanceof Socket)) this._handle = { _parentWrap: new JSStreamSocket(stream) };
+  }
+}
 const tls = {
-  TLSSocket: module.exports.Socket, DEFAULT_MIN_VERSION: 'TLSv1.2', DEFAULT_MAX_VERSION: 'TLSv1.3', rootCertificates: [],
+  TLSSocket: callable(TLSSocket), DEFAULT_MIN_VERSION: 'TLSv1.2', DEFAULT_MAX_VERSION: 'TLSv1.3', rootCertificates: [],
   connect(...args) {
     const [given, callback] = words(args, (word, i) => ['port', 'host'][i]);
     const options = { ...given, ...args.find((word, i) => i > 0 && word !== null && typeof word === 'object') };

@@ -5,6 +5,7 @@ const { errnoError, signals } = require('os').__errors;
 
 const process = module.exports = new EventEmitter();
 Object.setPrototypeOf(process, Object.create(EventEmitter.prototype, { constructor: { value: function process() {} } }));
+Object.defineProperty(process, Symbol.toStringTag, { value: 'process', configurable: true });
 const started = native.clockNs();
 
 const environment = internal.std.getenviron();

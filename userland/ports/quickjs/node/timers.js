@@ -1,5 +1,6 @@
 // Timers and what is immediate: objects, as in Node.js. The loop (loop.js) asks for those that are due.
 const { native } = internal;
+const { now } = performance; // programs may put another in its place
 const refused = (callback) => Object.assign(new TypeError(`The "callback" argument must be of type function. Received ${callback === null ? 'null' : typeof callback}`),
   { code: 'ERR_INVALID_ARG_TYPE' });
 
@@ -15,7 +16,7 @@ class Timeout {
     this._start();
   }
   _start() {
-    this._due = performance.now() + this._delay;
+    this._due = now() + this._delay;
     // Those that are due at the same time go in the order in which they were set.
     let at = timers.length;
     while (at > 0 && timers[at - 1]._due > this._due) at--;
@@ -98,11 +99,11 @@ let immediates = [], held = 0, heldImmediates = 0;
 const queues = {
   held: () => held > 0 || heldImmediates > 0,
   // How many milliseconds may be waited: -1 for without end.
-  wait: () => (immediates.length ? 0 : timers.length ? Math.max(0, Math.ceil(timers[0]._due - performance.now())) : -1),
+  wait: () => (immediates.length ? 0 : timers.length ? Math.max(0, Math.ceil(timers[0]._due - now())) : -1),
   // Those that are due when it begins, so that a round has an end.
   runDue() {
     if (timers.length === 0) return;
-    for (const now = performance.now(); timers.length && timers[0]._due <= now;) timers[0]._run();
+    for (const time = now(); timers.length && timers[0]._due <= time;) timers[0]._run();
   },
   // Those that are there when it begins.
   runImmediates() {

@@ -34,6 +34,7 @@ const types = {
   isAsyncFunction: (v) => tag(v) === 'AsyncFunction', isGeneratorFunction: (v) => tag(v) === 'GeneratorFunction' || tag(v) === 'AsyncGeneratorFunction',
   isNumberObject: (v) => v instanceof Number, isStringObject: (v) => v instanceof String, isBooleanObject: (v) => v instanceof Boolean, isBigIntObject: (v) => v instanceof BigInt, isSymbolObject: (v) => v instanceof Symbol,
   isBoxedPrimitive: (v) => v instanceof Number || v instanceof String || v instanceof Boolean || v instanceof BigInt || v instanceof Symbol,
+  isKeyObject: (v) => v instanceof require('crypto').KeyObject, isCryptoKey: (v) => tag(v) === 'CryptoKey',
   isMapIterator: (v) => tag(v) === 'Map Iterator', isSetIterator: (v) => tag(v) === 'Set Iterator', isArgumentsObject: (v) => tag(v) === 'Arguments',
 };
 
@@ -152,25 +153,29 @@ class TextEncoder {
     return { read, written };
   }
 }
+const labels = { 'utf-8': ['utf-8', 'utf8', 'unicode-1-1-utf-8'], 'utf-16le': ['utf-16le', 'utf-16', 'utf16le', 'ucs-2', 'unicode', 'csunicode', 'iso-10646-ucs-2'], 'utf-16be': ['utf-16be', 'unicodefffe'],
+  'windows-1252': ['windows-1252', 'latin1', 'iso-8859-1', 'iso8859-1', 'iso88591', 'iso_8859-1', 'ascii', 'us-ascii', 'ansi_x3.4-1968', 'cp1252', 'cp819', 'ibm819', 'l1', 'x-cp1252'] };
+const upper = '\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178';
 class TextDecoder {
   #rest = new Uint8Array(0);
   constructor(encoding = 'utf-8', options = {}) {
     const name = String(encoding).toLowerCase();
-    const known = { utf8: 'utf-8', 'utf-8': 'utf-8', latin1: 'windows-1252', ascii: 'windows-1252', 'iso-8859-1': 'windows-1252', 'windows-1252': 'windows-1252', 'utf-16le': 'utf-16le', utf16le: 'utf-16le' };
-    if (!(name in known)) throw Object.assign(new RangeError(`The "${encoding}" encoding is not supported`), { code: 'ERR_ENCODING_NOT_SUPPORTED' });
-    this.encoding = known[name];
+    const known = Object.keys(labels).find((one) => labels[one].includes(name.trim()));
+    if (!known) throw Object.assign(new RangeError(`The "${encoding}" encoding is not supported`), { code: 'ERR_ENCODING_NOT_SUPPORTED' });
+    this.encoding = known;
     this.fatal = Boolean(options.fatal);
     this.ignoreBOM = Boolean(options.ignoreBOM);
   }
   decode(input = new Uint8Array(0), options = {}) {
     let bytes = input instanceof ArrayBuffer ? new Uint8Array(input) : new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
-    if (this.encoding !== 'utf-8') return Buffer.from(bytes).toString(this.encoding === 'utf-16le' ? 'utf16le' : 'latin1');
+    if (this.encoding === 'windows-1252') return Buffer.from(bytes).toString('latin1').replace(/[\x80-\x9f]/g, (char) => upper[char.charCodeAt(0) - 128]);
     if (this.#rest.length) {
       const joined = new Uint8Array(this.#rest.length + bytes.length);
       joined.set(this.#rest);
       joined.set(bytes, this.#rest.length);
       bytes = joined;
     }
+    if (this.encoding !== 'utf-8') return this.#wide(bytes, Boolean(options.stream));
     const whole = options.stream ? require('string_decoder').completeLength(bytes) : bytes.length;
     this.#rest = bytes.slice(whole);
     let text = native.utf8Decode(bytes.buffer, bytes.byteOffset, whole);
@@ -178,6 +183,18 @@ class TextDecoder {
       throw Object.assign(new TypeError('The encoded data was not valid for encoding utf-8'), { code: 'ERR_ENCODING_INVALID_ENCODED_DATA' });
     if (!this.ignoreBOM && text.charCodeAt(0) === 0xfeff) text = text.slice(1);
     return text;
+  }
+  // Units of two bytes, of which the last may wait for what comes.
+  #wide(bytes, stream) {
+    let end = bytes.length - bytes.length % 2;
+    const big = this.encoding === 'utf-16be', unit = (at) => bytes[big ? at : at + 1];
+    if (stream && end && unit(end - 2) >= 0xd8 && unit(end - 2) < 0xdc) end -= 2;
+    const whole = Buffer.from(bytes.subarray(0, end)), odd = !stream && end < bytes.length;
+    this.#rest = stream ? bytes.slice(end) : new Uint8Array(0);
+    let text = (big ? whole.swap16() : whole).toString('utf16le');
+    if (this.fatal && (odd || !text.isWellFormed())) throw Object.assign(new TypeError(`The encoded data was not valid for encoding ${this.encoding}`), { code: 'ERR_ENCODING_INVALID_ENCODED_DATA' });
+    text = text.toWellFormed() + (odd ? '\ufffd' : '');
+    return !this.ignoreBOM && text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   }
 }
 
