@@ -224,6 +224,8 @@ for (const name of ['encrypt', 'decrypt', 'wrapKey', 'unwrapKey', 'deriveKey']) 
 module.exports = { createHash: (name) => new Hash(name), createHmac: (name, key) => new Hmac(name, key), Hash, Hmac, KeyObject, createSecretKey, createPublicKey: noPairs, createPrivateKey: noPairs, pbkdf2Sync, hkdfSync, randomBytes, randomInt, randomUUID,
   hkdf: (...args) => { const callback = args.pop(); setImmediate(() => callback(null, hkdfSync(...args))); },
   pbkdf2: (...args) => { const callback = args.pop(); setImmediate(() => callback(null, pbkdf2Sync(...args))); },
+  randomFill: (target, ...args) => { const callback = args.pop(); fill(target.subarray ? target.subarray(...args.slice(0, 1), args.length > 1 ? args[0] + args[1] : undefined) : target); setImmediate(callback, null, target); },
+  generateKeySync: (kind, { length }) => { if (kind !== 'hmac') noPairs(); return createSecretKey(randomBytes(length >> 3)); }, getCiphers: () => [], getCurves: () => [], constants: {},
   randomFillSync: fill, getRandomValues: fill, getHashes: () => Object.keys(algorithms),
   hash: (name, data, encoding = 'hex') => new Hash(name).update(data).digest(encoding),
   timingSafeEqual(a, b) {

@@ -109,6 +109,7 @@ function setGlobals() {
   // What programs seldom want of the clock.
   for (const name of ['mark', 'measure', 'clearMarks', 'clearMeasures', 'getEntries', 'getEntriesByName', 'getEntriesByType', 'timerify', 'eventLoopUtilization', 'toJSON'])
     Object.defineProperty(performance, name, { configurable: true, get: () => (internal.builtin('perf_hooks'), performance[name]) });
+  for (const name of ['PerformanceEntry', 'PerformanceMark', 'PerformanceMeasure', 'PerformanceObserver']) lazy(name, () => internal.builtin('perf_hooks')[name]);
   lazy('structuredClone', () => internal.builtin('util').structuredClone);
   // What languages write otherwise, by a module that programs cannot ask for.
   const texts = { numberText: [[Number, BigInt], 'toLocaleString'], dateAndTimeText: [[Date], 'toLocaleString'], dateText: [[Date], 'toLocaleDateString'],

@@ -319,7 +319,7 @@ const connect = (...args) => {
   return socket.connect(...args);
 };
 module.exports = { Socket: callable(Socket), Stream: callable(Socket), Server: callable(Server), connect, createConnection: connect, createServer: (...args) => new Server(...args), isIP, isIPv4, isIPv6,
-  getDefaultAutoSelectFamily: () => true, setDefaultAutoSelectFamily: () => {} };
+  getDefaultAutoSelectFamily: () => true, setDefaultAutoSelectFamily: () => {}, getDefaultAutoSelectFamilyAttemptTimeout: () => 250, setDefaultAutoSelectFamilyAttemptTimeout: () => {} };
 
 // tls: clients, by the host. Certificates are always checked.
 // A stream of another kind that TLS would be spoken over is held by what programs look for (got).
@@ -340,6 +340,7 @@ const tls = {
     if (callback) socket.once('secureConnect', callback);
     return socket.connect({ host: options.host, port: options.port, family: options.family, tls: { host: options.servername || options.host || 'localhost', alpn: options.ALPNProtocols ?? [] } });
   },
+  Server: class Server extends module.exports.Server { constructor() { super(); tls.createServer(); } },
   createServer() { throw Object.assign(new Error('Servers with TLS are not in this node'), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' }); },
   checkServerIdentity: () => undefined,
 };
@@ -355,10 +356,28 @@ const dns = {
   },
   resolve4: (name, callback) => dns.lookup(name, { family: 4, all: true }, (error, found) => callback(error, found?.map(({ address }) => address))),
   resolve6: (name, callback) => dns.lookup(name, { family: 6, all: true }, (error, found) => callback(error, found?.map(({ address }) => address))),
-  getServers: () => [], setDefaultResultOrder() {}, getDefaultResultOrder: () => 'verbatim',
+  getServers: () => [], setServers() {}, setDefaultResultOrder() {}, getDefaultResultOrder: () => 'verbatim', ADDRCONFIG: 32, ALL: 16, V4MAPPED: 8,
 };
-dns.resolve = (name, kind, callback = kind) => (kind === 'AAAA' ? dns.resolve6 : dns.resolve4)(name, callback);
+const dnsErrors = Object.fromEntries(['NODATA', 'FORMERR', 'SERVFAIL', 'NOTFOUND', 'NOTIMP', 'REFUSED', 'BADQUERY', 'BADNAME', 'BADFAMILY', 'BADRESP', 'CONNREFUSED', 'TIMEOUT', 'EOF', 'FILE', 'NOMEM', 'DESTRUCTION', 'BADSTR',
+  'BADFLAGS', 'NONAME', 'BADHINTS', 'NOTINITIALIZED', 'CANCELLED'].map((name) => [name, `E${name}`]));
+// The resolver of the system knows addresses alone.
+for (const [method, kind] of Object.entries({ Any: 'ANY', Caa: 'CAA', Cname: 'CNAME', Mx: 'MX', Naptr: 'NAPTR', Ns: 'NS', Ptr: 'PTR', Soa: 'SOA', Srv: 'SRV', Txt: 'TXT' })) {
+  const call = `query${method}`;
+  dns[`resolve${method}`] = (name, callback) => setImmediate(callback, Object.assign(new Error(`${call} ENOTIMP ${name}`), { code: 'ENOTIMP', syscall: call, hostname: name, kind }));
+}
+dns.reverse = (address, callback) => setImmediate(callback, Object.assign(new Error(`getHostByAddr ENOTIMP ${address}`), { code: 'ENOTIMP', syscall: 'getHostByAddr', hostname: address }));
+class Resolver {
+  constructor() { for (const name of Object.keys(dns).filter((one) => /^re|Servers$/.test(one))) this[name] = dns[name]; }
+  cancel() {}
+}
+dns.resolve = (name, kind, callback = kind) => {
+  const method = { A: 'resolve4', AAAA: 'resolve6' }[kind] ?? (typeof kind === 'string' ? `resolve${kind[0]}${kind.slice(1).toLowerCase()}` : 'resolve4');
+  return dns[method](name, callback);
+};
 const asked = (call) => (...args) => new Promise((resolve, reject) => { call(...args, (error, found) => (error ? reject(error) : resolve(found))); });
 dns.promises = { lookup: async (name, options = {}) => { const found = await asked(dns.lookup)(name, { ...(typeof options === 'number' ? { family: options } : options), all: true }); return options.all ? found : found[0]; },
-  resolve: asked(dns.resolve), resolve4: asked(dns.resolve4), resolve6: asked(dns.resolve6) };
+  ...Object.fromEntries(Object.keys(dns).filter((name) => name.startsWith('re')).map((name) => [name, asked(dns[name])])), getServers: dns.getServers, setServers: dns.setServers,
+  setDefaultResultOrder: dns.setDefaultResultOrder, getDefaultResultOrder: dns.getDefaultResultOrder, ...dnsErrors,
+  Resolver: class { constructor() { Object.assign(this, Object.fromEntries(Object.entries(dns.promises).filter(([name]) => /^re|Servers$/.test(name)))); } cancel() {} } };
+Object.assign(dns, dnsErrors, { Resolver });
 Object.defineProperties(module.exports, { __tls: { value: tls }, __dns: { value: dns } });

@@ -76,6 +76,12 @@ process.emitWarning = (warning, type = 'Warning') => {
 process.report = { excludeNetwork: false, compact: false, directory: '', filename: '', reportOnFatalError: false, reportOnSignal: false, reportOnUncaughtException: false, signal: 'SIGUSR2',
   getReport: () => ({ header: { nodejsVersion: process.version, platform: process.platform, arch: process.arch, cwd: process.cwd(), commandLine: [...process.argv], processId: process.pid }, sharedObjects: [] }),
   writeReport() { throw Object.assign(new Error('Reports are not written by this node'), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' }); } };
+process.getBuiltinModule = (name) => (internal.isBuiltin(String(name)) ? require(String(name)) : undefined);
+process.availableMemory = () => native.memoryFree();
+process.constrainedMemory = () => native.memoryTotal();
+process.allowedNodeEnvironmentFlags = new Set();
+process.setSourceMapsEnabled = () => {};
+process.getActiveResourcesInfo = () => [];
 process.loadEnvFile = (file = '.env') => {
   const { inspect, parseEnv } = require('util');
   const text = internal.std.loadFile(String(file));

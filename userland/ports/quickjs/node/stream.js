@@ -94,7 +94,7 @@ const readableSide = {
       if (r.objects || chunk.length) { r.chunks.push(chunk); r.size += r.objects ? 1 : chunk.length; }
     }
     this._schedule();
-    return r.size < r.limit;
+    return r.size === 0 || r.size < r.limit;
   },
   unshift(chunk, encoding) {
     if (typeof chunk === 'string' && !this._r.objects && !this._r.decoder) chunk = Buffer.from(chunk, encoding);
@@ -117,7 +117,7 @@ const readableSide = {
     }
     if (!r.flowing && this.listenerCount('readable') && (r.chunks.length || r.ended) && !r.endEmitted) this.emit('readable');
     this._finishRead();
-    if (!r.ended && !r.reading && !this.destroyed && r.size < r.limit && (r.flowing || this.listenerCount('readable'))) {
+    if (!r.ended && !r.reading && !this.destroyed && (r.size === 0 || r.size < r.limit) && (r.flowing || this.listenerCount('readable'))) {
       r.reading = true;
       try {
         this._read(r.limit);
@@ -150,16 +150,33 @@ const readableSide = {
       r.chunks = whole.length > size ? [whole.slice(size)] : [];
     }
     r.size = r.objects ? r.chunks.length : r.chunks.reduce((sum, item) => sum + item.length, 0);
+    r.didRead = true;
     this._schedule();
+    this.emit('data', chunk);
     return chunk;
   },
-  resume() { this._r.flowing = true; this._schedule(); this.emit('resume'); return this; },
+  // Who is told that there is something to read takes it, and it flows to nobody.
+  resume() { this._r.flowing = this.listenerCount('readable') === 0; this._schedule(); this.emit('resume'); return this; },
   pause() { if (this._r.flowing !== false) { this._r.flowing = false; this.emit('pause'); } return this; },
   isPaused() { return this._r.flowing === false; },
   on(name, listener) {
     EventEmitter.prototype.on.call(this, name, listener);
     if (name === 'data' && this._r.flowing !== false) this.resume();
-    if (name === 'readable') this._schedule();
+    if (name === 'readable') {
+      this._r.flowing = false;
+      this._schedule();
+    }
+    return this;
+  },
+  off(name, listener) {
+    EventEmitter.prototype.off.call(this, name, listener);
+    if (name === 'readable' && this._r && this.listenerCount('readable') === 0) {
+      process.nextTick(() => {
+        if (this.listenerCount('readable') > 0) return;
+        if (this.listenerCount('data') > 0) this.resume();
+        else this._r.flowing = null;
+      });
+    }
     return this;
   },
   async *[Symbol.asyncIterator]() {
@@ -217,6 +234,7 @@ const readableSide = {
   },
 };
 readableSide.addListener = readableSide.on;
+readableSide.removeListener = readableSide.off;
 
 const writableSide = {
   _initWrite(options) {
@@ -514,6 +532,7 @@ finished[custom] = promises.finished;
 pipeline[custom] = promises.pipeline;
 const exported = callable(Stream);
 module.exports = Object.assign(exported, { Stream: exported, Readable, Writable, Duplex, Transform, PassThrough, finished, pipeline, promises, addAbortSignal,
+  isWritable: (stream) => Boolean(stream?._w && stream.writable && !stream.destroyed && !stream.writableEnded), isDestroyed: (stream) => Boolean(stream?.destroyed), destroy: (stream, error) => { stream.destroy(error); },
   isReadable: (stream) => Boolean(stream?._r && stream.readable && !stream.destroyed), isErrored: (stream) => Boolean(stream?.errored), isDisturbed: (stream) => Boolean(stream?.readableDidRead || stream?.destroyed),
   getDefaultHighWaterMark: (objects) => limits[objects ? 1 : 0], setDefaultHighWaterMark: (objects, limit) => { limits[objects ? 1 : 0] = limit; } });
 Object.defineProperty(Stream, '__consumers', { value: consumers });

@@ -38,6 +38,14 @@ const types = {
   isMapIterator: (v) => tag(v) === 'Map Iterator', isSetIterator: (v) => tag(v) === 'Set Iterator', isArgumentsObject: (v) => tag(v) === 'Arguments',
 };
 
+for (const Kind of [Uint8ClampedArray, Uint16Array, Uint32Array, Int8Array, Int16Array, Int32Array, Float32Array, Float64Array, BigInt64Array, BigUint64Array])
+  types[`is${Kind.name}`] = (v) => v instanceof Kind;
+Object.assign(types, { isExternal: () => false, isModuleNamespaceObject: (v) => tag(v) === 'Module' && v !== null && typeof v === 'object' && Object.getPrototypeOf(v) === null });
+// What old programs ask for.
+const ofOld = { isBoolean: (v) => typeof v === 'boolean', isBuffer: (v) => Buffer.isBuffer(v), isNull: (v) => v === null, isNullOrUndefined: (v) => v === null || v === undefined, isNumber: (v) => typeof v === 'number',
+  isString: (v) => typeof v === 'string', isSymbol: (v) => typeof v === 'symbol', isUndefined: (v) => v === undefined, isRegExp: types.isRegExp, isObject: (v) => v !== null && typeof v === 'object', isDate: types.isDate,
+  isError: (v) => v instanceof Error, isFunction: (v) => typeof v === 'function', isPrimitive: (v) => v === null || !['object', 'function'].includes(typeof v) };
+
 // Equal in structure. `strict` as assert.deepStrictEqual has it.
 function isDeepEqual(a, b, strict, seen = new Map()) {
   if (strict ? Object.is(a, b) : a == b || (a !== a && b !== b)) return true;
@@ -266,7 +274,7 @@ const warned = new Set();
 // For values that go elsewhere as bytes (v8, worker_threads).
 Object.assign(internal, { cannotBeCloned, refusedClone: refused });
 module.exports = {
-  inspect, format, formatWithOptions, stringWidth, promisify, callbackify, types, TextEncoder, TextDecoder, isDeepEqual, structuredClone,
+  inspect, format, formatWithOptions, stringWidth, promisify, callbackify, types, TextEncoder, TextDecoder, isDeepEqual, structuredClone, ...ofOld,
   isDeepStrictEqual: (a, b) => isDeepEqual(a, b, true),
   isArray: Array.isArray,
   inherits(constructor, parent) {
@@ -286,6 +294,7 @@ module.exports = {
     const on = new RegExp(`(^|,)${section}(,|$)`, 'i').test(process.env.NODE_DEBUG ?? '');
     return Object.assign((...args) => { if (on) process.stderr.write(`${section.toUpperCase()} ${process.pid}: ${format(...args)}\n`); }, { enabled: on });
   },
+  getSystemErrorMap: () => new Map(Object.entries(require('os').__errors.errorNames).map(([number, name]) => [-number, [name, native.errorText(Number(number)).replace(/^./, (letter) => letter.toLowerCase())]])),
   getSystemErrorName: (number) => require('os').__errors.errorNames[-number],
   parseArgs, parseEnv, aborted: (signal) => new Promise((resolve) => { if (signal.aborted) resolve(); else signal.addEventListener('abort', () => resolve(), { once: true }); }),
   stripVTControlCharacters: (text) => text.replace(/\x1b\[[0-9;?]*[ -/]*[@-~]/g, ''),
