@@ -168,6 +168,7 @@ static int start(JSContext *ctx, int argc, char **argv)
   add_hash_functions(ctx, native);
   add_socket_functions(ctx, native);
   add_loop_functions(ctx, native);
+  add_byte_functions(ctx, native);
   JSValue words = JS_NewArray(ctx);
   for (int i = 0; i < argc; i++) JS_SetPropertyUint32(ctx, words, i, JS_NewString(ctx, argv[i]));
   JS_SetPropertyStr(ctx, native, "argv", words);

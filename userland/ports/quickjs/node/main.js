@@ -29,7 +29,7 @@ internal.bound = (fn) => {
 const names = ['assert', 'async_hooks', 'buffer', 'child_process', 'console', 'constants', 'crypto', 'diagnostics_channel', 'events', 'fs', 'http', 'module', 'net', 'os', 'path', 'perf_hooks',
   'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'v8', 'vm', 'tty', 'worker_threads', 'zlib'];
 // What those are made of, and programs cannot ask for.
-const hidden = ['loop', 'locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc', 'web_streams'];
+const hidden = ['loop', 'zones', 'locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc', 'web_streams'];
 const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['util', 'types'],
   'path/posix': ['path', 'posix'], 'path/win32': ['path', 'win32'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
   'assert/strict': ['assert', 'strict'], 'stream/consumers': ['stream', '__consumers'], https: ['http', '__https'], http2: ['http', '__http2'],

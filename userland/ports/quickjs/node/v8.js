@@ -41,8 +41,7 @@ class Serializer {
     this.#size += bytes.length;
   }
   #text(text) {
-    let wide = false;
-    for (let i = 0; i < text.length && !wide; i++) wide = text.charCodeAt(i) > 255;
+    const wide = /[^\x00-\xff]/.test(text);
     // Letters of two bytes lie at an even place.
     if (wide) {
       const length = 2 * text.length;
