@@ -149,33 +149,10 @@ static void call_hook(JSContext *ctx, const char *name, int argc, JSValueConst *
   JS_FreeValue(ctx, global);
 }
 
-// What a callback of the event loop threw goes to the library's handler, which may end the process.
-static void report_exception(JSContext *ctx)
-{
-  JSValue global = JS_GetGlobalObject(ctx);
-  JSValue native = JS_GetPropertyStr(ctx, global, "__native");
-  JSValue error = JS_GetException(ctx);
-  JS_SetPropertyStr(ctx, native, "thrown", error);
-  JS_FreeValue(ctx, native);
-  JS_FreeValue(ctx, global);
-  call_hook(ctx, "onthrow", 0, NULL);
-}
-
 static void tell_rejection(JSContext *ctx, JSValueConst promise, JSValueConst reason, bool is_handled, void *opaque)
 {
   JSValueConst args[3] = { promise, reason, JS_NewBool(ctx, is_handled) };
   call_hook(ctx, "onreject", 3, args);
-}
-
-static int run_loop(JSContext *ctx)
-{
-  for (;;) {
-    while (js_std_loop(ctx)) report_exception(ctx);
-    call_hook(ctx, "onidle", 0, NULL);
-    if (!JS_IsJobPending(JS_GetRuntime(ctx))) break;
-  }
-  call_hook(ctx, "onend", 0, NULL);
-  return 0;
 }
 
 static int start(JSContext *ctx, int argc, char **argv)
@@ -190,6 +167,8 @@ static int start(JSContext *ctx, int argc, char **argv)
   add_brotli_functions(ctx, native);
   add_hash_functions(ctx, native);
   add_socket_functions(ctx, native);
+  add_loop_functions(ctx, native);
+  add_byte_functions(ctx, native);
   JSValue words = JS_NewArray(ctx);
   for (int i = 0; i < argc; i++) JS_SetPropertyUint32(ctx, words, i, JS_NewString(ctx, argv[i]));
   JS_SetPropertyStr(ctx, native, "argv", words);
@@ -212,7 +191,8 @@ static int start(JSContext *ctx, int argc, char **argv)
     return 1;
   }
   JS_FreeValue(ctx, result);
-  return run_loop(ctx);
+  call_hook(ctx, "loop", 0, NULL);
+  return 1;  // The loop itself ends the process.
 }
 
 int main(int argc, char **argv)

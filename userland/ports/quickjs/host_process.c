@@ -153,6 +153,14 @@ static JSValue process_close_on_exec(JSContext *ctx, JSValueConst self, int argc
   return JS_NewInt32(ctx, fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0);
 }
 
+static JSValue process_non_blocking(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+  int fd;
+  if (JS_ToInt32(ctx, &fd, argv[0])) return JS_EXCEPTION;
+  int flags = fcntl(fd, F_GETFL);
+  return JS_NewInt32(ctx, flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno : 0);
+}
+
 static JSValue process_exit(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
   int status;
@@ -240,6 +248,7 @@ static const JSCFunctionListEntry functions[] = {
   JS_CFUNC_DEF("wait", 2, process_wait),
   JS_CFUNC_DEF("poll", 3, process_poll),
   JS_CFUNC_DEF("closeOnExec", 1, process_close_on_exec),
+  JS_CFUNC_DEF("nonBlocking", 1, process_non_blocking),
   JS_CFUNC_DEF("exit", 1, process_exit),
   JS_CFUNC_DEF("kill", 2, process_kill),
   JS_CFUNC_DEF("random", 1, process_random),

@@ -1,10 +1,7 @@
 // buffer: Buffer, a Uint8Array with texts of several encodings in it.
 const { native } = internal;
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-const codes = new Uint8Array(256).fill(64);
-for (let i = 0; i < 64; i++) codes[alphabet.charCodeAt(i)] = i;
-codes['-'.charCodeAt(0)] = 62;
-codes['_'.charCodeAt(0)] = 63;
+// The numbers that the host knows encodings by.
+const codes = { latin1: 0, hex: 1, base64: 2, base64url: 3, utf16le: 4, ascii: 5 };
 
 function encodingOf(name = 'utf8') {
   const known = { utf8: 'utf8', 'utf-8': 'utf8', hex: 'hex', base64: 'base64', base64url: 'base64url', ascii: 'ascii', latin1: 'latin1', binary: 'latin1',
@@ -13,69 +10,14 @@ function encodingOf(name = 'utf8') {
   return known;
 }
 
-function fromBase64(text) {
-  const out = new Uint8Array(Math.ceil(text.length * 3 / 4));
-  let size = 0, bits = 0, held = 0;
-  for (let i = 0; i < text.length; i++) {
-    const char = text.charCodeAt(i);
-    if (char === 61) break;
-    const code = char < 256 ? codes[char] : 64;
-    if (code === 64) continue;
-    held = (held << 6 | code) & 0xffffff;
-    bits += 6;
-    if (bits >= 8) {
-      bits -= 8;
-      out[size++] = held >> bits & 255;
-    }
-  }
-  return out.subarray(0, size);
-}
-
-function toBase64(bytes, url) {
-  const parts = [];
-  for (let i = 0; i < bytes.length; i += 3) {
-    const word = bytes[i] << 16 | (bytes[i + 1] ?? 0) << 8 | (bytes[i + 2] ?? 0);
-    parts.push(alphabet[word >> 18] + alphabet[word >> 12 & 63] + (i + 1 < bytes.length ? alphabet[word >> 6 & 63] : '=') +
-      (i + 2 < bytes.length ? alphabet[word & 63] : '='));
-  }
-  const text = parts.join('');
-  return url ? text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '') : text;
-}
-
 function bytesOf(text, encoding) {
-  switch (encodingOf(encoding)) {
-    case 'utf8': return new Uint8Array(native.utf8Encode(text.isWellFormed() ? text : text.toWellFormed()));
-    case 'hex': {
-      const pairs = /^(?:[0-9a-f]{2})*/i.exec(text)[0];
-      return Uint8Array.from({ length: pairs.length / 2 }, (_, i) => Number.parseInt(pairs.slice(2 * i, 2 * i + 2), 16));
-    }
-    case 'base64': case 'base64url': return fromBase64(text);
-    case 'utf16le': {
-      const out = new Uint8Array(text.length * 2);
-      for (let i = 0; i < text.length; i++) {
-        out[2 * i] = text.charCodeAt(i) & 255;
-        out[2 * i + 1] = text.charCodeAt(i) >> 8;
-      }
-      return out;
-    }
-    default: return Uint8Array.from(text, (char) => char.charCodeAt(0) & 255);
-  }
+  const kind = encodingOf(encoding);
+  return new Uint8Array(kind === 'utf8' ? native.utf8Encode(text.isWellFormed() ? text : text.toWellFormed()) : native.textToBytes(text, codes[kind]));
 }
 
 function textOf(bytes, encoding) {
   const kind = encodingOf(encoding);
-  if (kind === 'utf8') return native.utf8Decode(bytes.buffer, bytes.byteOffset, bytes.length);
-  if (kind === 'hex') return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-  if (kind === 'base64' || kind === 'base64url') return toBase64(bytes, kind === 'base64url');
-  const parts = [];
-  const step = kind === 'utf16le' ? 2 : 1;
-  for (let i = 0; i + step <= bytes.length; i += 8192 * step) {
-    const units = [];
-    for (let j = i; j + step <= Math.min(bytes.length, i + 8192 * step); j += step)
-      units.push(step === 2 ? bytes[j] | bytes[j + 1] << 8 : kind === 'ascii' ? bytes[j] & 127 : bytes[j]);
-    parts.push(String.fromCharCode(...units));
-  }
-  return parts.join('');
+  return kind === 'utf8' ? native.utf8Decode(bytes.buffer, bytes.byteOffset, bytes.length) : native.bytesToText(bytes.buffer, bytes.byteOffset, bytes.length, codes[kind]);
 }
 
 const wrong = (name, wanted, value) => Object.assign(new TypeError(
@@ -111,7 +53,15 @@ Object.assign(Buffer, {
   allocUnsafeSlow: (size) => Buffer.alloc(size),
   isBuffer: (value) => value instanceof Buffer,
   isEncoding: (name) => { try { return typeof name === 'string' && Boolean(encodingOf(name)); } catch { return false; } },
-  byteLength: (value, encoding) => (typeof value === 'string' ? bytesOf(value, encoding).length : value.byteLength),
+  // As long as the text says, whatever is in it.
+  byteLength(value, encoding) {
+    if (typeof value !== 'string') return value.byteLength;
+    const kind = encodingOf(encoding), { length } = value;
+    if (kind === 'utf8') return bytesOf(value).length;
+    if (kind === 'hex') return length >>> 1;
+    if (kind === 'base64' || kind === 'base64url') return (length - (value.endsWith('=') ? 1 : 0) - (length > 1 && value[length - 2] === '=' ? 1 : 0)) * 3 >>> 2;
+    return kind === 'utf16le' ? 2 * length : length;
+  },
   concat(list, total = list.reduce((sum, item) => sum + item.length, 0)) {
     const out = Buffer.alloc(total);
     let at = 0;
@@ -123,9 +73,7 @@ Object.assign(Buffer, {
     return out;
   },
   compare(a, b) {
-    const size = Math.min(a.length, b.length);
-    for (let i = 0; i < size; i++) if (a[i] !== b[i]) return a[i] < b[i] ? -1 : 1;
-    return Math.sign(a.length - b.length);
+    return native.compareBytes(a.buffer, a.byteOffset, a.length, b.buffer, b.byteOffset, b.length);
   },
 });
 // What arrays make that come of a Buffer, and what some programs make theirs by.
@@ -165,7 +113,10 @@ const methods = {
     if (typeof offset === 'string') [encoding, offset] = [offset, 0];
     if (typeof value === 'number') return Uint8Array.prototype.fill.call(this, value & 255, offset, end);
     const bytes = typeof value === 'string' ? bytesOf(value, encoding) : value;
-    for (let i = offset; i < end; i++) this[i] = bytes.length ? bytes[(i - offset) % bytes.length] : 0;
+    const part = Uint8Array.prototype.subarray.call(this, offset, end);
+    if (bytes.length === 0) part.fill(0);
+    else part.set(bytes.length > part.length ? bytes.subarray(0, part.length) : bytes);
+    for (let done = bytes.length; done > 0 && done < part.length; done *= 2) part.copyWithin(done, 0, done);
     return this;
   },
   indexOf(value, from = 0, encoding) { return find(this, value, from, encoding, 1); },
@@ -187,15 +138,10 @@ function swapped(buffer, size) {
 }
 function find(buffer, value, from, encoding, step) {
   if (typeof from === 'string') [encoding, from] = [from, step > 0 ? 0 : Infinity];
-  const wanted = typeof value === 'number' ? [value & 255] : typeof value === 'string' ? bytesOf(value, encoding) : value;
-  const last = buffer.length - wanted.length;
+  const wanted = typeof value === 'number' ? Uint8Array.of(value & 255) : typeof value === 'string' ? bytesOf(value, encoding) : value;
+  from = Number.isNaN(Number(from)) ? (step > 0 ? 0 : buffer.length) : Math.trunc(Math.min(from, buffer.length));
   if (from < 0) from = Math.max(from + buffer.length, step > 0 ? 0 : -1);
-  for (let i = step > 0 ? from : Math.min(from, last); i >= 0 && i <= last; i += step) {
-    let same = 0;
-    while (same < wanted.length && buffer[i + same] === wanted[same]) same++;
-    if (same === wanted.length) return i;
-  }
-  return -1;
+  return native.findBytes(buffer.buffer, buffer.byteOffset, buffer.length, wanted.buffer, wanted.byteOffset, wanted.length, from, step > 0 ? 0 : 1);
 }
 
 // readUInt8 ... writeDoubleBE, over a DataView.
@@ -258,6 +204,7 @@ class Blob {
     this.type = options.type ?? '';
   }
   get size() { return this.#bytes.length; }
+  static { internal.blobBytes = (blob) => blob.#bytes; }
   async text() { return this.#bytes.toString(); }
   async arrayBuffer() { return (await this.bytes()).buffer; }
   async bytes() { return Uint8Array.from(this.#bytes); }
@@ -269,7 +216,12 @@ const latin = (text) => {
   if (/[^\x00-\xff]/.test(text)) throw new DOMException('Invalid character', 'InvalidCharacterError');
   return Buffer.from(text, 'latin1');
 };
-module.exports = { Buffer, SlowBuffer: Buffer, Blob, kMaxLength: 2 ** 31 - 1, constants: { MAX_LENGTH: 2 ** 31 - 1, MAX_STRING_LENGTH: 2 ** 29 - 24 }, INSPECT_MAX_BYTES: 50,
+internal.tagged({ Blob });
+const bare = (data) => (ArrayBuffer.isView(data) ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : new Uint8Array(data));
+module.exports = { Buffer, SlowBuffer: Buffer, Blob, isAscii: (data) => bare(data).every((byte) => byte < 128),
+  isUtf8: (data) => { try { new TextDecoder('utf-8', { fatal: true }).decode(bare(data)); return true; } catch { return false; } },
+  transcode: (source, from, to) => Buffer.from(Buffer.from(source).toString(from), to), resolveObjectURL: () => undefined,
+  get File() { return require('fetch').File; }, kMaxLength: 2 ** 31 - 1, constants: { MAX_LENGTH: 2 ** 31 - 1, MAX_STRING_LENGTH: 2 ** 29 - 24 }, INSPECT_MAX_BYTES: 50,
   btoa: (text) => latin(String(text)).toString('base64'),
   atob: (text) => {
     const bare = String(text).replace(/[\t\n\f\r ]/g, '');

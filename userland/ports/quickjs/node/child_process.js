@@ -187,7 +187,6 @@ class ChildProcess extends EventEmitter {
     internal.children += on ? 1 : -1;
     if (on) this._look?.ref();
     else this._look?.unref();
-    internal.rearm();
   }
   [Symbol.dispose]() { this.kill(); }
 }
@@ -236,15 +235,20 @@ function spawn(file, given, givenOptions) {
       return;
     }
     const { status, signal } = typeof state === 'number' ? { status: -1, signal: null } : outcome(state);
-    channel?.drain();
+    const over = () => {
+      child.stdin?.destroy();
+      child.emit('exit', status, signal);
+      for (const stream of [child.stdout, child.stderr]) if (stream && !stream.listenerCount('data') && !stream.listenerCount('readable')) stream.resume();
+      done();
+    };
     child._over = true;
     child._hold(false);
     child.exitCode = status;
     child.signalCode = signal;
-    child.stdin?.destroy();
-    child.emit('exit', status, signal);
-    for (const stream of [child.stdout, child.stderr]) if (stream && !stream.listenerCount('data') && !stream.listenerCount('readable')) stream.resume();
-    done();
+    if (!channel) return over();
+    // Its last messages, which are ticks, are told before its end.
+    channel.drain();
+    process.nextTick(over);
   };
   child._hold(true);
   child._look = setTimeout(look, 1);

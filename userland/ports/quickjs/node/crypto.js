@@ -72,7 +72,7 @@ class Core {
   }
   copy() { return Object.assign(Object.create(Core.prototype), this, { state: this.state.slice(0) }); }
 }
-const bytesOf = (data, encoding) => (typeof data === 'string' ? Buffer.from(data, encoding) : data instanceof ArrayBuffer ? Buffer.from(data) : Buffer.from(data.buffer, data.byteOffset, data.byteLength));
+const bytesOf = (data, encoding) => (data instanceof KeyObject ? data._bytes : typeof data === 'string' ? Buffer.from(data, encoding) : data instanceof ArrayBuffer ? Buffer.from(data) : Buffer.from(data.buffer, data.byteOffset, data.byteLength));
 // The two states of HMAC.
 function keyed(a, key) {
   let bytes = bytesOf(key);
@@ -155,15 +155,77 @@ function fill(target) {
   bytes.set(randomBytes(bytes.length));
   return target;
 }
+// Keys that both sides know; there are no pairs of keys here.
+class KeyObject {
+  constructor(type, bytes) {
+    this.type = type;
+    Object.defineProperty(this, '_bytes', { value: bytes });
+  }
+  get symmetricKeySize() { return this._bytes.length; }
+  export({ format = 'buffer' } = {}) { return format === 'jwk' ? { kty: 'oct', k: this._bytes.toString('base64url') } : Buffer.from(this._bytes); }
+  equals(other) { return this._bytes.equals(other._bytes); }
+  static from(key) { return new KeyObject('secret', key._bytes); }
+}
+const noPairs = () => { throw Object.assign(new Error('Pairs of keys are not in this node'), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' }); };
+const createSecretKey = (key, encoding) => new KeyObject('secret', Buffer.from(bytesOf(key, encoding)));
+class CryptoKey {
+  constructor(bytes, algorithm, extractable, usages) {
+    Object.assign(this, { type: 'secret', extractable, algorithm, usages });
+    Object.defineProperty(this, '_bytes', { value: bytes });
+  }
+}
+internal.tagged({ CryptoKey });
+const notHere = (what) => new DOMException(`${what} is not in this node: webcrypto has digests, HMAC, HKDF and PBKDF2`, 'NotSupportedError');
+const nameOf = (given) => String(given?.name ?? given).toUpperCase();
+const exact = (buffer) => Uint8Array.from(buffer).buffer;
+const hashOf = (given) => nameOf(given?.hash ?? given);
+const checked = (key, usage, name) => {
+  if (!(key instanceof CryptoKey) || key.algorithm.name !== name || !key.usages.includes(usage)) throw new DOMException(`Unable to use this key to ${usage}`, 'InvalidAccessError');
+  return key._bytes;
+};
+const macOf = (key, data) => new Hmac(key.algorithm.hash.name, key._bytes).update(bytesOf(data)).digest();
 const subtle = {
-  async digest(name, data) {
-    const bytes = ArrayBuffer.isView(data) ? Buffer.from(data.buffer, data.byteOffset, data.byteLength) : Buffer.from(data);
-    return Uint8Array.from(new Hash(name.name ?? name).update(bytes).digest()).buffer;
+  digest: async (name, data) => exact(new Hash(nameOf(name)).update(bytesOf(data)).digest()),
+  async importKey(format, data, given, extractable, usages) {
+    const name = nameOf(given);
+    if (!['HMAC', 'HKDF', 'PBKDF2'].includes(name)) throw notHere(name);
+    if (format !== 'raw' && format !== 'jwk') throw notHere(`The format ${format}`);
+    const bytes = format === 'jwk' ? Buffer.from(data.k, 'base64url') : Buffer.from(bytesOf(data));
+    if (name !== 'HMAC') return new CryptoKey(bytes, { name }, false, [...usages]);
+    algorithm(hashOf(given));
+    return new CryptoKey(bytes, { name, hash: { name: hashOf(given) }, length: bytes.length * 8 }, Boolean(extractable), [...usages]);
+  },
+  async exportKey(format, key) {
+    if (!key.extractable) throw new DOMException('key is not extractable', 'InvalidAccessError');
+    if (format === 'raw') return exact(key._bytes);
+    if (format !== 'jwk') throw notHere(`The format ${format}`);
+    return { key_ops: [...key.usages], ext: true, kty: 'oct', k: key._bytes.toString('base64url'), alg: key.algorithm.hash.name.replace('SHA-', 'HS') };
+  },
+  async generateKey(given, extractable, usages) {
+    if (nameOf(given) !== 'HMAC') throw notHere(nameOf(given));
+    return subtle.importKey('raw', randomBytes(given.length ? given.length / 8 : algorithm(hashOf(given)).block), given, extractable, usages);
+  },
+  async sign(given, key, data) {
+    checked(key, 'sign', 'HMAC');
+    return exact(macOf(key, data));
+  },
+  async verify(given, key, signature, data) {
+    checked(key, 'verify', 'HMAC');
+    const wanted = macOf(key, data), told = bytesOf(signature);
+    return wanted.length === told.length && module.exports.timingSafeEqual(wanted, told);
+  },
+  async deriveBits(given, key, length) {
+    const name = nameOf(given), secret = checked(key, 'deriveBits', name);
+    if (name === 'PBKDF2') return exact(pbkdf2Sync(secret, given.salt, given.iterations, length / 8, hashOf(given)));
+    return hkdfSync(hashOf(given), secret, given.salt, given.info, length / 8);
   },
 };
-module.exports = { createHash: (name) => new Hash(name), createHmac: (name, key) => new Hmac(name, key), Hash, Hmac, pbkdf2Sync, hkdfSync, randomBytes, randomInt, randomUUID,
+for (const name of ['encrypt', 'decrypt', 'wrapKey', 'unwrapKey', 'deriveKey']) subtle[name] = async (given) => { throw notHere(`${name} with ${nameOf(given)}`); };
+module.exports = { createHash: (name) => new Hash(name), createHmac: (name, key) => new Hmac(name, key), Hash, Hmac, KeyObject, createSecretKey, createPublicKey: noPairs, createPrivateKey: noPairs, pbkdf2Sync, hkdfSync, randomBytes, randomInt, randomUUID,
   hkdf: (...args) => { const callback = args.pop(); setImmediate(() => callback(null, hkdfSync(...args))); },
   pbkdf2: (...args) => { const callback = args.pop(); setImmediate(() => callback(null, pbkdf2Sync(...args))); },
+  randomFill: (target, ...args) => { const callback = args.pop(); fill(target.subarray ? target.subarray(...args.slice(0, 1), args.length > 1 ? args[0] + args[1] : undefined) : target); setImmediate(callback, null, target); },
+  generateKeySync: (kind, { length }) => { if (kind !== 'hmac') noPairs(); return createSecretKey(randomBytes(length >> 3)); }, getCiphers: () => [], getCurves: () => [], constants: {},
   randomFillSync: fill, getRandomValues: fill, getHashes: () => Object.keys(algorithms),
   hash: (name, data, encoding = 'hex') => new Hash(name).update(data).digest(encoding),
   timingSafeEqual(a, b) {
@@ -172,4 +234,4 @@ module.exports = { createHash: (name) => new Hash(name), createHmac: (name, key)
     for (let i = 0; i < a.length; i++) difference |= a[i] ^ b[i];
     return difference === 0;
   },
-  webcrypto: { getRandomValues: fill, randomUUID, subtle }, subtle };
+  webcrypto: { getRandomValues: fill, randomUUID, subtle, CryptoKey }, subtle };

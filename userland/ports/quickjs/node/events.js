@@ -146,6 +146,7 @@ Emitter.on = (emitter, name, { signal, close = [] } = {}) => {
 };
 Emitter.listenerCount = (emitter, name) => emitter.listenerCount(name);
 Emitter.getEventListeners = (emitter, name) => emitter.listeners(name);
+Emitter.getMaxListeners = (emitter) => emitter.getMaxListeners?.() ?? Emitter.defaultMaxListeners;
 Emitter.setMaxListeners = (count, ...emitters) => { for (const emitter of emitters) emitter.setMaxListeners?.(count); if (!emitters.length) Emitter.defaultMaxListeners = count; };
 Emitter.addAbortListener = (signal, listener) => {
   if (signal.aborted) queueMicrotask(() => listener());
@@ -224,5 +225,6 @@ class AbortController {
     this.signal.dispatchEvent(new Event('abort'));
   }
 }
+internal.tagged({ Event, CustomEvent, EventTarget, AbortSignal, AbortController });
 
 module.exports = Object.assign(Emitter, { Event, CustomEvent, EventTarget, AbortSignal, AbortController });

@@ -244,4 +244,4 @@ function responseOf(answer, url, redirected) {
   else response._setBody({ stream });
   return Object.assign(response, { type: 'basic', url: url.href.replace(/#.*/, ''), redirected });
 }
-module.exports = { fetch, Headers, Request, Response, FormData, File };
+module.exports = { fetch, ...internal.tagged({ Headers, Request, Response, FormData, File }) };

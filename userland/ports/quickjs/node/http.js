@@ -527,7 +527,8 @@ class Server extends net.Server {
         return 'pause';
       },
     });
-    const give = (work) => {
+    // A request does not begin with the stores of the one before it.
+    const give = internal.bound((work) => {
       try {
         work();
       } catch (error) {
@@ -535,7 +536,7 @@ class Server extends net.Server {
         const status = { HPE_HEADER_OVERFLOW: 431 }[error.code] ?? 400;
         socket.end(`HTTP/1.1 ${status} ${statusTexts[status]}\r\nConnection: close\r\n\r\n`);
       }
-    };
+    });
     socket.on('data', (bytes) => {
       give(() => parser.feed(bytes));
       // Who sends on before it is answered waits.
@@ -576,7 +577,7 @@ const http = module.exports = { ...api('http:'), METHODS: methods, STATUS_CODES:
 // http2 is asked for by many and used by few.
 const refuse = () => { throw coded(new Error('HTTP/2 is not in this node'), 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM'); };
 Object.defineProperty(http, '__http2', { value: { constants: {}, connect: refuse, createServer: refuse, createSecureServer: refuse, sensitiveHeaders: Symbol('sensitiveHeaders') } });
-Object.defineProperty(http, '__https', { value: { ...api('https:'), createServer() { throw coded(new Error('Servers with TLS are not in this node'), 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM'); } } });
+Object.defineProperty(http, '__https', { value: { ...api('https:'), Server: require('tls').Server, createServer() { throw coded(new Error('Servers with TLS are not in this node'), 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM'); } } });
 // Programs put agents of their own in the place of the usual one.
 for (const [protocol, exported] of Object.entries({ 'http:': http, 'https:': http.__https }))
   Object.defineProperty(exported, 'globalAgent', { get: () => agents[protocol], set: (agent) => { agents[protocol] = agent; }, enumerable: true, configurable: true });

@@ -27,6 +27,31 @@ class DateTimeFormat {
       return write(Number(date), this.#options);
     };
   }
+  // The same text by its parts, which come in one order.
+  formatToParts(date) {
+    const text = this.format(date), options = this.#options, zone = options.timeZoneName !== undefined || /^(?:full|long)$/.test(options.timeStyle);
+    const letters = text.search(/[A-Z][a-z]/), days = /^(?:Sun|Mon|Tue|Wed|Thu|Fri|Sat)/, months = /^(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)/;
+    const has = (name) => options[name] !== undefined, dates = ['month', 'day', 'year'], times = ['hour', 'minute', 'second'];
+    const all = ![...dates, ...times, 'weekday', 'dateStyle', 'timeStyle'].some(has), styled = has('dateStyle') || has('timeStyle');
+    let left = styled ? [...has('dateStyle') ? dates : [], ...has('timeStyle') ? [...times.slice(0, options.timeStyle === 'short' ? 2 : 3), 'dayPeriod'] : []]
+      : all ? dates : [...dates.filter(has), ...times.filter(has), 'dayPeriod'];
+    const parts = [];
+    const add = (type, value) => {
+      if (type === 'literal' && parts.at(-1)?.type === 'literal') parts.at(-1).value += value;
+      else parts.push({ type, value });
+    };
+    for (let at = 0; at < text.length;) {
+      const [word] = /^(?:\d+|[A-Za-z]+|[^\dA-Za-z]+)/.exec(text.slice(at));
+      if (/^\W/.test(word) || word === 'at') add('literal', word);
+      else if (zone && !left.some((type) => type !== 'dayPeriod') && !/^[AP]M$/.test(word)) { add('timeZoneName', text.slice(at)); break; }
+      else if (at === letters && days.test(word) && !(has('month') && !has('weekday') && months.test(word))) add('weekday', word);
+      else if (/^[AP]M$/.test(word)) add('dayPeriod', word);
+      else if (has('era') && /^(?:AD|BC|A|B)$/.test(word)) add('era', word);
+      else add(left.shift() ?? 'literal', word);
+      at += word.length;
+    }
+    return parts;
+  }
   resolvedOptions() { return { locale: 'en-US', calendar: 'gregory', numberingSystem: 'latn', timeZone: localZone(), ...this.#options }; }
 }
 class Collator {

@@ -66,7 +66,8 @@ const months = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 
 const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 const dateStyles = { full: { weekday: 'long', year: 'numeric', month: 'long', day: 'numeric' }, long: { year: 'numeric', month: 'long', day: 'numeric' },
   medium: { year: 'numeric', month: 'short', day: 'numeric' }, short: { year: '2-digit', month: 'numeric', day: 'numeric' } };
-const timeStyles = { medium: { hour: 'numeric', minute: '2-digit', second: '2-digit' }, short: { hour: 'numeric', minute: '2-digit' } };
+const eras = { short: ['AD', 'BC'], long: ['Anno Domini', 'Before Christ'], narrow: ['A', 'B'] };
+const timeStyles = { full: { hour: 'numeric', minute: '2-digit', second: '2-digit', timeZoneName: 'long' }, long: { hour: 'numeric', minute: '2-digit', second: '2-digit', timeZoneName: 'short' }, medium: { hour: 'numeric', minute: '2-digit', second: '2-digit' }, short: { hour: 'numeric', minute: '2-digit' } };
 const dateNames = ['weekday', 'year', 'month', 'day'], timeNames = ['hour', 'minute', 'second'];
 const named = (style, name) => (style === 'long' ? name : style === 'short' ? name.slice(0, 3) : name[0]);
 const padded = (style, number) => (style === '2-digit' ? String(number % 100).padStart(2, '0') : String(number));
@@ -93,23 +94,44 @@ function timeText({ hour, minute, second, hour12, hourCycle }, read) {
   return parts.filter(Boolean).join(':') + (hour && half ? (hours < 12 ? ' AM' : ' PM') : '');
 }
 
+// What a zone is called: those of the United States have names, others say how far they are.
+const places = { E: 'Eastern', C: 'Central', M: 'Mountain', P: 'Pacific', AK: 'Alaska', H: 'Hawaii-Aleutian' };
+function zoneText(style, { offset, name }) {
+  const minutes = Math.abs(Math.trunc(offset / 60)), hours = Math.floor(minutes / 60), rest = String(minutes % 60).padStart(2, '0'), sign = offset < 0 ? '-' : '+';
+  const [, place, season] = /^(E|C|M|P|AK|H)([SD])T$/.exec(name) ?? [], known = place !== undefined && offset <= -14400;
+  if (style === 'long') {
+    if (name === 'UTC') return 'Coordinated Universal Time';
+    if (known) return `${places[place]} ${season === 'S' ? 'Standard' : 'Daylight'} Time`;
+    throw new RangeError('The long name of this time zone is not in this node');
+  }
+  if (style === 'short' && (name === 'UTC' || known)) return name;
+  if (style === 'longOffset') return `GMT${sign}${String(hours).padStart(2, '0')}:${rest}`;
+  return offset === 0 && style === 'short' ? 'GMT' : `GMT${sign}${hours}${rest === '00' ? '' : `:${rest}`}`;
+}
+
 // `wanted`: the kind of parts of which one has to be there, otherwise those of `added` are.
 function dateAndTime(date, given, wanted, added) {
   const options = { ...given };
-  refuse(options, ['era', 'dayPeriod', 'fractionalSecondDigits', 'timeZoneName', 'calendar', 'numberingSystem']);
+  if (options.era !== undefined) oneOf(options, 'era', Object.keys(eras), 'Date');
+  refuse(options, ['dayPeriod', 'fractionalSecondDigits', 'calendar', 'numberingSystem']);
+  if (options.timeZoneName !== undefined) oneOf(options, 'timeZoneName', ['short', 'long', 'shortOffset', 'longOffset'], 'Date');
   for (const [style, table] of [['dateStyle', dateStyles], ['timeStyle', timeStyles]]) if (options[style] !== undefined) oneOf(options, style, Object.keys(table), 'Date');
-  const zone = options.timeZone;
-  const universal = zone !== undefined && /^(utc|gmt|etc\/(utc|gmt))$/i.test(zone);
-  if (zone !== undefined && !universal && zone !== process.env.TZ) throw new RangeError(`The time zone ${zone} is not in this node, which has UTC and the local one`);
+  const local = process.env.TZ?.replace(/^:/, '') || 'UTC', zone = options.timeZone ?? local;
+  // The zone of this program is what the engine's dates are in.
+  const clock = options.timeZone === undefined && !options.timeZoneName && !/^(?:full|long)$/.test(options.timeStyle) ? undefined : require('zones')(zone);
   if (Number.isNaN(date.getTime())) return 'Invalid Date';
-  const read = (part) => date[`get${universal ? 'UTC' : ''}${part}`]();
+  const there = clock?.(date.getTime()), shown = there && new Date(date.getTime() + there.offset * 1000);
+  const read = (part) => (there ? shown[`getUTC${part}`]() : date[`get${part}`]());
   if (options.dateStyle || options.timeStyle) Object.assign(options, dateStyles[options.dateStyle], timeStyles[options.timeStyle]);
   else if (wanted.every((name) => options[name] === undefined)) for (const name of added) options[name] = 'numeric';
   const dated = dateNames.some((name) => options[name]), timed = timeNames.some((name) => options[name]);
-  if (!dated || !timed) return dated ? dateText(date, options, read) : timeText(options, read);
-  const time = timeText(options, read);
-  const between = options.month === 'long' ? ' at ' : options.weekday && !options.month && options.hour && (options.minute || time.endsWith('M')) ? ' ' : ', ';
-  return dateText(date, options, read) + between + time;
+  const named = options.timeZoneName ? zoneText(options.timeZoneName, there) : '';
+  const era = options.era ? ` ${eras[options.era][read('FullYear') > 0 ? 0 : 1]}` : '';
+  if (!timed) return dateText(date, options, read) + era + (named && `, ${named}`);
+  const time = timeText(options, read) + (named && ` ${named}`);
+  if (!dated) return time;
+  const between = options.month === 'long' ? ' at ' : options.weekday && !options.month && options.hour && (options.minute || /[AP]M/.test(time)) ? ' ' : ', ';
+  return dateText(date, options, read) + era + between + time;
 }
 
 // Of a number of milliseconds.

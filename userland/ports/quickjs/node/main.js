@@ -5,51 +5,17 @@ import * as os from 'qjs:os';
 const native = globalThis.__native;
 const root = '/usr/lib/node/';
 const internal = { native, std, root, os: { ...os }, children: 0, threadId: 0 };
-// What waits for descriptors keeps the program, and with it timers that alone would not; but for what was let go (unref), which the engine is only
-// told of while something else keeps the program.
-const waits = new Map();
-let kept = 0, attached = true;
-const watched = (set, kind) => (fd, handler) => {
-  const key = kind + fd, before = waits.get(key);
-  if (before && !before.loose) kept--;
-  if (handler === null) {
-    waits.delete(key);
-  } else {
-    const call = handler, frame = native.asyncFrame();
-    handler = () => { native.setAsyncFrame(frame); call(); };
-    const loose = loosened.has(fd);
-    waits.set(key, { set, fd, handler, loose });
-    if (!loose) kept++;
-  }
-  if (handler === null || !loosened.has(fd) || attached) set(fd, handler);
-  internal.rearm?.();
+// What the classes of the web say that they are.
+internal.tagged = (classes) => {
+  for (const [name, Class] of Object.entries(classes)) Object.defineProperty(Class.prototype, Symbol.toStringTag, { value: name, configurable: true });
+  return classes;
 };
-const loosened = new Set();
-internal.setLoose = (fd, loose) => {
-  if (loose === loosened.has(fd)) return;
-  if (loose) loosened.add(fd);
-  else loosened.delete(fd);
-  for (const kind of 'rw') {
-    const wait = waits.get(kind + fd);
-    if (!wait) continue;
-    wait.loose = loose;
-    kept += loose ? -1 : 1;
-    if (!loose && !attached) wait.set(fd, wait.handler);
-  }
-  internal.rearm?.();
-};
-internal.attach = (wanted) => {
-  if (wanted === attached) return;
-  attached = wanted;
-  for (const { set, fd, handler, loose } of waits.values()) if (loose) set(fd, wanted ? handler : null);
-};
-internal.kept = () => kept > 0 || internal.children > 0;
 // A function that runs with the stores that it was made with (async_hooks).
 internal.bound = (fn) => {
   const kept = native.asyncFrame();
-  if (kept === undefined) return fn;
   return function (...args) {
     const before = native.asyncFrame();
+    if (before === kept) return Reflect.apply(fn, this, args);
     native.setAsyncFrame(kept);
     try {
       return Reflect.apply(fn, this, args);
@@ -58,13 +24,12 @@ internal.bound = (fn) => {
     }
   };
 };
-Object.assign(internal.os, { setReadHandler: watched(os.setReadHandler, 'r'), setWriteHandler: watched(os.setWriteHandler, 'w') });
 
 // The modules of this folder, by the names that programs ask for them by.
 const names = ['assert', 'async_hooks', 'buffer', 'child_process', 'console', 'constants', 'crypto', 'diagnostics_channel', 'events', 'fs', 'http', 'module', 'net', 'os', 'path', 'perf_hooks',
   'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'v8', 'vm', 'tty', 'worker_threads', 'zlib'];
 // What those are made of, and programs cannot ask for.
-const hidden = ['locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc', 'web_streams'];
+const hidden = ['loop', 'zones', 'locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc', 'web_streams'];
 const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['util', 'types'],
   'path/posix': ['path', 'posix'], 'path/win32': ['path', 'win32'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
   'assert/strict': ['assert', 'strict'], 'stream/consumers': ['stream', '__consumers'], https: ['http', '__https'], http2: ['http', '__http2'],
@@ -111,9 +76,22 @@ function lazy(name, make) {
   });
 }
 
+// As an object of a class, whose members programs put others in the place of.
+function setClock() {
+  const { now } = globalThis.performance, origin = Date.now() - now();
+  class Performance {
+    get timeOrigin() { return origin; }
+    get [Symbol.toStringTag]() { return 'Performance'; }
+  }
+  Object.defineProperty(Performance.prototype, 'now', { value: now, configurable: true, writable: true, enumerable: true });
+  for (const [name, value] of [['Performance', Performance], ['performance', new Performance()]]) Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+}
+
 function setGlobals() {
   for (const name of ['print', 'scriptArgs', 'console', 'gc', 'navigator']) delete globalThis[name];
   globalThis.global = globalThis;
+  Object.defineProperty(globalThis, Symbol.toStringTag, { value: 'global', configurable: true });
+  setClock();
   lazy('process', () => internal.builtin('process'));
   lazy('console', () => internal.builtin('console'));
   for (const name of ['Buffer', 'atob', 'btoa', 'Blob']) lazy(name, () => internal.builtin('buffer')[name]);
@@ -131,6 +109,7 @@ function setGlobals() {
   // What programs seldom want of the clock.
   for (const name of ['mark', 'measure', 'clearMarks', 'clearMeasures', 'getEntries', 'getEntriesByName', 'getEntriesByType', 'timerify', 'eventLoopUtilization', 'toJSON'])
     Object.defineProperty(performance, name, { configurable: true, get: () => (internal.builtin('perf_hooks'), performance[name]) });
+  for (const name of ['PerformanceEntry', 'PerformanceMark', 'PerformanceMeasure', 'PerformanceObserver']) lazy(name, () => internal.builtin('perf_hooks')[name]);
   lazy('structuredClone', () => internal.builtin('util').structuredClone);
   // What languages write otherwise, by a module that programs cannot ask for.
   const texts = { numberText: [[Number, BigInt], 'toLocaleString'], dateAndTimeText: [[Date], 'toLocaleString'], dateText: [[Date], 'toLocaleDateString'],
@@ -151,11 +130,13 @@ function setGlobals() {
     Object.defineProperty(Date.prototype, name, { value: method, configurable: true, writable: true, enumerable: false });
   }
   lazy('crypto', () => internal.builtin('crypto').webcrypto);
+  lazy('CryptoKey', () => internal.builtin('crypto').webcrypto.CryptoKey);
   delete globalThis.__native;
   Object.defineProperty(globalThis, '__native', { value: native, enumerable: false, configurable: true });
 }
 
 setGlobals();
+internal.builtin('loop');
 internal.builtin('process');
 internal.builtin('timers');
 internal.builtin('module');

@@ -433,8 +433,6 @@ internal.run = () => {
     internal.fatal(error);
   }
 };
-const run = internal.run;
-internal.run = () => { run(); internal.runTicks(); };
 function resolveMain(file) {
   const found = asFile(file) ?? asFolder(file);
   if (found) return real(found);
@@ -462,6 +460,7 @@ Module.stripTypeScriptTypes = (code, { mode = 'strip', sourceUrl } = {}) => {
   if (mode !== 'strip' && mode !== 'transform') throw Object.assign(new TypeError(`The property 'options.mode' must be one of: 'strip', 'transform'. Received '${mode}'`), { code: 'ERR_INVALID_ARG_VALUE' });
   return internal.builtin('typescript').strip(code) + (sourceUrl === undefined ? '' : `\n\n//# sourceURL=${sourceUrl}`);
 };
+Object.assign(Module, { syncBuiltinESMExports() {}, findSourceMap: () => undefined, globalPaths: [] });
 Module.createRequire = (from) => {
   const file = from instanceof URL || String(from).startsWith('file:') ? require('url').fileURLToPath(from) : from;
   return makeRequire(new Module(file.endsWith('/') ? `${file}noop.js` : file));

@@ -38,6 +38,8 @@ class Socket extends Duplex {
   #reading = false;
   #held;
   #timer;
+  // What a connection tells is told with the stores of who made it, not of who has just read or written.
+  #frame = native.asyncFrame();
   constructor(options = {}) {
     super({ allowHalfOpen: Boolean(options.allowHalfOpen), signal: options.signal });
     this.fd = options.fd ?? -1;
@@ -55,6 +57,7 @@ class Socket extends Duplex {
   connect(...args) {
     const [options, callback] = words(args, (word, i) => ['port', 'host'][i]);
     if (callback) this.once('connect', callback);
+    this.#frame = native.asyncFrame();
     this.connecting = true;
     this.tls = options.tls;
     const host = options.host ?? 'localhost', path = options.path ?? undefined;
@@ -93,7 +96,7 @@ class Socket extends Duplex {
       if (result < 0) return failed(result);
       if (this.tls) this.#secure();
       else this.#connected();
-    });
+    }, this.#frame);
   }
   // The host speaks TLS, and tells in a word of length and so much JSON how it went.
   #secure() {
@@ -116,7 +119,7 @@ class Socket extends Duplex {
       Object.assign(this, { encrypted: true, authorized: true, secureConnecting: false, alpnProtocol: told.alpn || false });
       this.#connected();
       this.emit('secureConnect');
-    });
+    }, this.#frame);
   }
   #connected() {
     this.connecting = false;
@@ -143,7 +146,7 @@ class Socket extends Duplex {
       this.#stir();
       this.bytesRead += count;
       this.push(count === 0 ? null : chunk.subarray(0, count));
-    });
+    }, this.#frame);
   }
   _write(chunk, encoding, callback) {
     if (this.connecting || this.pending) {
@@ -230,7 +233,9 @@ class Server extends EventEmitter {
     if (listener) this.on('connection', listener);
   }
   listen(...args) {
-    const [options, callback] = words(args, (word, i) => (i === 0 ? 'port' : typeof word === 'number' ? 'backlog' : 'host'));
+    const [given, callback] = words(args, (word, i) => (i === 0 ? 'port' : typeof word === 'number' ? 'backlog' : 'host'));
+    // What is null is not asked for.
+    const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null && value !== undefined));
     if (callback) this.once('listening', callback);
     if (this.listening) throw Object.assign(new Error('Listen method has been called more than once without closing.'), { code: 'ERR_SERVER_ALREADY_LISTEN' });
     const port = options.path === undefined ? Number(options.port ?? 0) : -1;
@@ -314,11 +319,19 @@ const connect = (...args) => {
   return socket.connect(...args);
 };
 module.exports = { Socket: callable(Socket), Stream: callable(Socket), Server: callable(Server), connect, createConnection: connect, createServer: (...args) => new Server(...args), isIP, isIPv4, isIPv6,
-  getDefaultAutoSelectFamily: () => true, setDefaultAutoSelectFamily: () => {} };
+  getDefaultAutoSelectFamily: () => true, setDefaultAutoSelectFamily: () => {}, getDefaultAutoSelectFamilyAttemptTimeout: () => 250, setDefaultAutoSelectFamilyAttemptTimeout: () => {} };
 
 // tls: clients, by the host. Certificates are always checked.
+// A stream of another kind that TLS would be spoken over is held by what programs look for (got).
+class JSStreamSocket { constructor(stream) { this.stream = stream; } }
+class TLSSocket extends Socket {
+  constructor(stream, options) {
+    super(options);
+    if (stream !== undefined && !(stream instanceof Socket)) this._handle = { _parentWrap: new JSStreamSocket(stream) };
+  }
+}
 const tls = {
-  TLSSocket: module.exports.Socket, DEFAULT_MIN_VERSION: 'TLSv1.2', DEFAULT_MAX_VERSION: 'TLSv1.3', rootCertificates: [],
+  TLSSocket: callable(TLSSocket), DEFAULT_MIN_VERSION: 'TLSv1.2', DEFAULT_MAX_VERSION: 'TLSv1.3', rootCertificates: [],
   connect(...args) {
     const [given, callback] = words(args, (word, i) => ['port', 'host'][i]);
     const options = { ...given, ...args.find((word, i) => i > 0 && word !== null && typeof word === 'object') };
@@ -327,6 +340,7 @@ const tls = {
     if (callback) socket.once('secureConnect', callback);
     return socket.connect({ host: options.host, port: options.port, family: options.family, tls: { host: options.servername || options.host || 'localhost', alpn: options.ALPNProtocols ?? [] } });
   },
+  Server: class Server extends module.exports.Server { constructor() { super(); tls.createServer(); } },
   createServer() { throw Object.assign(new Error('Servers with TLS are not in this node'), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' }); },
   checkServerIdentity: () => undefined,
 };
@@ -342,10 +356,28 @@ const dns = {
   },
   resolve4: (name, callback) => dns.lookup(name, { family: 4, all: true }, (error, found) => callback(error, found?.map(({ address }) => address))),
   resolve6: (name, callback) => dns.lookup(name, { family: 6, all: true }, (error, found) => callback(error, found?.map(({ address }) => address))),
-  getServers: () => [], setDefaultResultOrder() {}, getDefaultResultOrder: () => 'verbatim',
+  getServers: () => [], setServers() {}, setDefaultResultOrder() {}, getDefaultResultOrder: () => 'verbatim', ADDRCONFIG: 32, ALL: 16, V4MAPPED: 8,
 };
-dns.resolve = (name, kind, callback = kind) => (kind === 'AAAA' ? dns.resolve6 : dns.resolve4)(name, callback);
+const dnsErrors = Object.fromEntries(['NODATA', 'FORMERR', 'SERVFAIL', 'NOTFOUND', 'NOTIMP', 'REFUSED', 'BADQUERY', 'BADNAME', 'BADFAMILY', 'BADRESP', 'CONNREFUSED', 'TIMEOUT', 'EOF', 'FILE', 'NOMEM', 'DESTRUCTION', 'BADSTR',
+  'BADFLAGS', 'NONAME', 'BADHINTS', 'NOTINITIALIZED', 'CANCELLED'].map((name) => [name, `E${name}`]));
+// The resolver of the system knows addresses alone.
+for (const [method, kind] of Object.entries({ Any: 'ANY', Caa: 'CAA', Cname: 'CNAME', Mx: 'MX', Naptr: 'NAPTR', Ns: 'NS', Ptr: 'PTR', Soa: 'SOA', Srv: 'SRV', Txt: 'TXT' })) {
+  const call = `query${method}`;
+  dns[`resolve${method}`] = (name, callback) => setImmediate(callback, Object.assign(new Error(`${call} ENOTIMP ${name}`), { code: 'ENOTIMP', syscall: call, hostname: name, kind }));
+}
+dns.reverse = (address, callback) => setImmediate(callback, Object.assign(new Error(`getHostByAddr ENOTIMP ${address}`), { code: 'ENOTIMP', syscall: 'getHostByAddr', hostname: address }));
+class Resolver {
+  constructor() { for (const name of Object.keys(dns).filter((one) => /^re|Servers$/.test(one))) this[name] = dns[name]; }
+  cancel() {}
+}
+dns.resolve = (name, kind, callback = kind) => {
+  const method = { A: 'resolve4', AAAA: 'resolve6' }[kind] ?? (typeof kind === 'string' ? `resolve${kind[0]}${kind.slice(1).toLowerCase()}` : 'resolve4');
+  return dns[method](name, callback);
+};
 const asked = (call) => (...args) => new Promise((resolve, reject) => { call(...args, (error, found) => (error ? reject(error) : resolve(found))); });
 dns.promises = { lookup: async (name, options = {}) => { const found = await asked(dns.lookup)(name, { ...(typeof options === 'number' ? { family: options } : options), all: true }); return options.all ? found : found[0]; },
-  resolve: asked(dns.resolve), resolve4: asked(dns.resolve4), resolve6: asked(dns.resolve6) };
+  ...Object.fromEntries(Object.keys(dns).filter((name) => name.startsWith('re')).map((name) => [name, asked(dns[name])])), getServers: dns.getServers, setServers: dns.setServers,
+  setDefaultResultOrder: dns.setDefaultResultOrder, getDefaultResultOrder: dns.getDefaultResultOrder, ...dnsErrors,
+  Resolver: class { constructor() { Object.assign(this, Object.fromEntries(Object.entries(dns.promises).filter(([name]) => /^re|Servers$/.test(name)))); } cancel() {} } };
+Object.assign(dns, dnsErrors, { Resolver });
 Object.defineProperties(module.exports, { __tls: { value: tls }, __dns: { value: dns } });

@@ -1,4 +1,5 @@
 // perf_hooks: the engine's clock, and the marks and measures of a program, in the order of their times.
+const { native } = internal;
 const { performance } = globalThis;
 
 class PerformanceEntry {
@@ -41,7 +42,18 @@ const methods = {
   getEntriesByName: (name, type) => inOrder(entries.filter((entry) => entry.name === String(name) && (type === undefined || entry.entryType === type))),
   getEntriesByType: (type) => inOrder(entries.filter((entry) => entry.entryType === type)),
   timerify: (fn) => function (...args) { return new.target ? Reflect.construct(fn, args, new.target) : Reflect.apply(fn, this, args); },
-  eventLoopUtilization: () => ({ idle: 0, active: 0, utilization: 0 }),
+  // What of the time since the loop has begun, or since `before`, or between two of these, was not waited.
+  eventLoopUtilization(now, before) {
+    if (internal.loopBegan === undefined) return { idle: 0, active: 0, utilization: 0 };
+    let { idle, active } = now ?? {};
+    if (!before) {
+      const waited = native.idleMs(), worked = performance.now() - internal.loopBegan - waited;
+      [idle, active] = [waited - (idle ?? 0), worked - (active ?? 0)];
+    } else {
+      [idle, active] = [idle - before.idle, active - before.active];
+    }
+    return { idle, active, utilization: active / (idle + active) };
+  },
   toJSON: () => ({ timeOrigin: performance.timeOrigin }),
 };
 for (const [name, value] of Object.entries(methods)) Object.defineProperty(performance, name, { value, writable: true, configurable: true });

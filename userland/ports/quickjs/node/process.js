@@ -5,6 +5,7 @@ const { errnoError, signals } = require('os').__errors;
 
 const process = module.exports = new EventEmitter();
 Object.setPrototypeOf(process, Object.create(EventEmitter.prototype, { constructor: { value: function process() {} } }));
+Object.defineProperty(process, Symbol.toStringTag, { value: 'process', configurable: true });
 const started = native.clockNs();
 
 const environment = internal.std.getenviron();
@@ -75,6 +76,12 @@ process.emitWarning = (warning, type = 'Warning') => {
 process.report = { excludeNetwork: false, compact: false, directory: '', filename: '', reportOnFatalError: false, reportOnSignal: false, reportOnUncaughtException: false, signal: 'SIGUSR2',
   getReport: () => ({ header: { nodejsVersion: process.version, platform: process.platform, arch: process.arch, cwd: process.cwd(), commandLine: [...process.argv], processId: process.pid }, sharedObjects: [] }),
   writeReport() { throw Object.assign(new Error('Reports are not written by this node'), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' }); } };
+process.getBuiltinModule = (name) => (internal.isBuiltin(String(name)) ? require(String(name)) : undefined);
+process.availableMemory = () => native.memoryFree();
+process.constrainedMemory = () => native.memoryTotal();
+process.allowedNodeEnvironmentFlags = new Set();
+process.setSourceMapsEnabled = () => {};
+process.getActiveResourcesInfo = () => [];
 process.loadEnvFile = (file = '.env') => {
   const { inspect, parseEnv } = require('util');
   const text = internal.std.loadFile(String(file));
@@ -88,25 +95,10 @@ process.kill = (pid, signal = 'SIGTERM') => {
   return true;
 };
 
-// What is to run before promises go on.
-const ticks = [];
 process.nextTick = (callback, ...args) => {
   if (typeof callback !== 'function') throw new TypeError('The "callback" argument must be of type function.');
-  if (ticks.push([internal.bound(callback), args]) === 1) queueMicrotask(runTicks);
+  internal.ticks.push({ callback, args, frame: native.asyncFrame() });
 };
-function runTicks() {
-  while (ticks.length) {
-    const [callback, args] = ticks.shift();
-    let done = false;
-    try {
-      callback(...args);
-      done = true;
-    } finally {
-      if (!done && ticks.length) queueMicrotask(runTicks);
-    }
-  }
-}
-internal.runTicks = runTicks;
 
 let ending = false;
 process.exit = (code) => {
@@ -125,13 +117,9 @@ function finish() {
 }
 internal.finish = finish;
 
-let idle = false;
-native.onidle = () => {
-  if (ending || idle) return;
-  idle = true;
-  process.emit('beforeExit', process.exitCode ?? 0);
-};
-native.onend = () => {
+// Nothing is left to do: what is heard here may bring more.
+internal.beforeExit = () => process.emit('beforeExit', process.exitCode ?? 0);
+internal.end = () => {
   // The program waits for what nothing will bring about any more.
   if (process.exitCode === undefined && internal.main && native.promise(internal.main)[0] === 0) {
     internal.writeAll(2, 'Warning: Detected unsettled top-level await\n');
@@ -167,19 +155,15 @@ internal.fatal = (error) => {
   process.exitCode = 1;
   native.exit(ending ? 1 : finish() || 1);
 };
-native.onthrow = () => {
-  const error = native.thrown;
-  native.thrown = undefined;
-  internal.fatal(error);
-};
-
 // Promises that were rejected and that nobody has looked at when the jobs are done.
 const rejected = new Map();
 native.onreject = (promise, reason, handled) => {
   if (handled) rejected.delete(promise);
-  else if (rejected.set(promise, reason).size === 1) require('timers').__soon();
+  else rejected.set(promise, reason);
 };
+// Whether there were any.
 internal.checkRejections = () => {
+  if (rejected.size === 0) return false;
   for (const [promise, reason] of rejected) {
     rejected.delete(promise);
     if (process.listenerCount('unhandledRejection') > 0) process.emit('unhandledRejection', reason, promise);
@@ -189,6 +173,7 @@ internal.checkRejections = () => {
         `which was not handled with .catch(). The promise rejected with the reason "${require('util').inspect(reason)}".`), { name: 'UnhandledPromiseRejection', code: 'ERR_UNHANDLED_REJECTION' }));
     }
   }
+  return true;
 };
 
 // What programs that look at the places of a stack ask of each.
@@ -250,10 +235,10 @@ const handled = new Set();
 process.on('newListener', (name) => {
   if (!(name in signals) || handled.has(name)) return;
   handled.add(name);
-  os.signal(signals[name], () => process.emit(name, name, signals[name]));
+  internal.onSignal(signals[name], () => process.emit(name, name, signals[name]));
 });
 process.on('removeListener', (name) => {
   if (!handled.has(name) || process.listenerCount(name) > 0) return;
   handled.delete(name);
-  os.signal(signals[name], null);
+  internal.onSignal(signals[name], null);
 });

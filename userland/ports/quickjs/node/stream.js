@@ -11,6 +11,7 @@ class Stream extends EventEmitter {
     this.errored = error ?? null;
     const done = (failure) => process.nextTick(() => {
       const shown = failure ?? error;
+      if (this._w && !this._w.busy) this._refuse();
       this._errorEmitted = Boolean(shown);
       if (shown) this.emit('error', shown);
       this.closed = true;
@@ -20,15 +21,37 @@ class Stream extends EventEmitter {
     return this;
   }
   _destroy(error, callback) { if (this.options?.destroy) this.options.destroy.call(this, error, callback); else callback(error); }
+  // Several may be fed: it goes on when the last of those that were full has room.
   pipe(target, options = {}) {
-    this.on('data', (chunk) => {
+    const full = this._full ??= new Set(), pipes = this._pipes ??= new Map();
+    const drained = () => { if (full.delete(target) && full.size === 0) this.resume(); };
+    const data = (chunk) => {
       if (target.write(chunk) !== false) return;
+      full.add(target);
       this.pause();
-      target.once('drain', () => this.resume());
+    };
+    const left = () => this.unpipe(target);
+    const end = options.end === false || target === process.stdout || target === process.stderr ? left : () => target.end();
+    pipes.get(target)?.();
+    pipes.set(target, () => {
+      this.off('data', data).off('end', end);
+      target.off('drain', drained).off('close', left).off('finish', left);
+      full.delete(target);
     });
-    if (options.end !== false && target !== process.stdout && target !== process.stderr) this.once('end', () => target.end());
+    this.on('data', data).once('end', end);
+    target.on('drain', drained).once('close', left).once('finish', left);
     target.emit('pipe', this);
     return target;
+  }
+  unpipe(target) {
+    const gone = target === undefined ? [...this._pipes?.keys() ?? []] : this._pipes?.has(target) ? [target] : [];
+    for (const one of gone) {
+      this._pipes.get(one)();
+      this._pipes.delete(one);
+      one.emit('unpipe', this, { hasUnpiped: false });
+    }
+    if (gone.length && this._pipes.size === 0) this.pause?.();
+    return this;
   }
   async [Symbol.asyncDispose]() { this.destroy(); }
 }
@@ -47,7 +70,7 @@ const readableSide = {
   get _readableState() {
     const r = this._r;
     return { flowing: r.flowing, ended: r.ended, endEmitted: r.endEmitted, reading: r.reading, length: r.size, highWaterMark: r.limit, objectMode: r.objects, buffer: r.chunks,
-      destroyed: this.destroyed, closed: this.closed, errored: this.errored, errorEmitted: Boolean(this._errorEmitted), pipes: [] };
+      destroyed: this.destroyed, closed: this.closed, errored: this.errored, errorEmitted: Boolean(this._errorEmitted), pipes: [...this._pipes?.keys() ?? []] };
   },
   get readableFlowing() { return this._r.flowing; },
   get readableLength() { return this._r.size; },
@@ -71,7 +94,7 @@ const readableSide = {
       if (r.objects || chunk.length) { r.chunks.push(chunk); r.size += r.objects ? 1 : chunk.length; }
     }
     this._schedule();
-    return r.size < r.limit;
+    return r.size === 0 || r.size < r.limit;
   },
   unshift(chunk, encoding) {
     if (typeof chunk === 'string' && !this._r.objects && !this._r.decoder) chunk = Buffer.from(chunk, encoding);
@@ -94,7 +117,7 @@ const readableSide = {
     }
     if (!r.flowing && this.listenerCount('readable') && (r.chunks.length || r.ended) && !r.endEmitted) this.emit('readable');
     this._finishRead();
-    if (!r.ended && !r.reading && !this.destroyed && r.size < r.limit && (r.flowing || this.listenerCount('readable'))) {
+    if (!r.ended && !r.reading && !this.destroyed && (r.size === 0 || r.size < r.limit) && (r.flowing || this.listenerCount('readable'))) {
       r.reading = true;
       try {
         this._read(r.limit);
@@ -127,17 +150,33 @@ const readableSide = {
       r.chunks = whole.length > size ? [whole.slice(size)] : [];
     }
     r.size = r.objects ? r.chunks.length : r.chunks.reduce((sum, item) => sum + item.length, 0);
+    r.didRead = true;
     this._schedule();
+    this.emit('data', chunk);
     return chunk;
   },
-  resume() { this._r.flowing = true; this._schedule(); this.emit('resume'); return this; },
+  // Who is told that there is something to read takes it, and it flows to nobody.
+  resume() { this._r.flowing = this.listenerCount('readable') === 0; this._schedule(); this.emit('resume'); return this; },
   pause() { if (this._r.flowing !== false) { this._r.flowing = false; this.emit('pause'); } return this; },
   isPaused() { return this._r.flowing === false; },
-  unpipe() { this.removeAllListeners('data'); return this.pause(); },
   on(name, listener) {
     EventEmitter.prototype.on.call(this, name, listener);
     if (name === 'data' && this._r.flowing !== false) this.resume();
-    if (name === 'readable') this._schedule();
+    if (name === 'readable') {
+      this._r.flowing = false;
+      this._schedule();
+    }
+    return this;
+  },
+  off(name, listener) {
+    EventEmitter.prototype.off.call(this, name, listener);
+    if (name === 'readable' && this._r && this.listenerCount('readable') === 0) {
+      process.nextTick(() => {
+        if (this.listenerCount('readable') > 0) return;
+        if (this.listenerCount('data') > 0) this.resume();
+        else this._r.flowing = null;
+      });
+    }
     return this;
   },
   async *[Symbol.asyncIterator]() {
@@ -195,12 +234,13 @@ const readableSide = {
   },
 };
 readableSide.addListener = readableSide.on;
+readableSide.removeListener = readableSide.off;
 
 const writableSide = {
   _initWrite(options) {
     this._w = { queue: [], size: 0, limit: options.highWaterMark ?? options.writableHighWaterMark ?? limits[options.objectMode || options.writableObjectMode ? 1 : 0],
       objects: Boolean(options.objectMode || options.writableObjectMode), busy: false, ending: false, finished: false, needDrain: false, encoding: options.defaultEncoding ?? 'utf8',
-      decode: options.decodeStrings !== false, ready: !options.construct };
+      decode: options.decodeStrings !== false, ready: !options.construct, corked: 0 };
     this.writable = true;
     if (options.construct) {
       process.nextTick(() => options.construct.call(this, (error) => {
@@ -212,7 +252,7 @@ const writableSide = {
   },
   get _writableState() {
     const w = this._w;
-    return { ended: w.ending, ending: w.ending, finished: w.finished, length: w.size, highWaterMark: w.limit, needDrain: w.needDrain, objectMode: w.objects, corked: w.corked ? 1 : 0,
+    return { ended: w.ending, ending: w.ending, finished: w.finished, length: w.size, highWaterMark: w.limit, needDrain: w.needDrain, objectMode: w.objects, corked: w.corked,
       destroyed: this.destroyed, closed: this.closed, errored: this.errored, errorEmitted: Boolean(this._errorEmitted) };
   },
   get writableLength() { return this._w.size; },
@@ -221,7 +261,7 @@ const writableSide = {
   get writableFinished() { return this._w.finished; },
   get writableNeedDrain() { return this._w.needDrain; },
   get writableObjectMode() { return this._w.objects; },
-  get writableCorked() { return this._w.corked ? 1 : 0; },
+  get writableCorked() { return this._w.corked; },
   write(chunk, encoding, callback) {
     if (typeof encoding === 'function') [encoding, callback] = [undefined, encoding];
     const w = this._w;
@@ -264,6 +304,7 @@ const writableSide = {
         this.destroy(error);
         return;
       }
+      if (this.destroyed) return process.nextTick(() => this._refuse());
       if (w.needDrain && w.size === 0 && !w.ending) {
         w.needDrain = false;
         process.nextTick(() => this.emit('drain'));
@@ -305,11 +346,16 @@ const writableSide = {
     if (chunk !== undefined && chunk !== null) this.write(chunk, encoding);
     if (callback) this.once('finish', callback);
     this._w.ending = true;
+    this._w.corked = 0;
     this._pump();
     return this;
   },
-  cork() { this._w.corked = true; },
-  uncork() { this._w.corked = false; this._pump(); },
+  // Those that wait to be written will not be.
+  _refuse() {
+    for (const { callback } of this._w.queue.splice(0)) callback?.(this.errored ?? Object.assign(new Error('Cannot call write after a stream was destroyed'), { code: 'ERR_STREAM_DESTROYED' }));
+  },
+  cork() { this._w.corked++; },
+  uncork() { if (this._w.corked > 0 && --this._w.corked === 0) this._pump(); },
   setDefaultEncoding(encoding) { this._w.encoding = encoding; return this; },
 };
 
@@ -341,8 +387,11 @@ const Transform = define('Transform', [readableSide, writableSide], {
   _write(chunk, encoding, callback) {
     this._transform(chunk, encoding, (error, result) => {
       if (error) return callback(error);
+      const before = this._r.size;
       if (result !== undefined && result !== null) this.push(result);
-      callback();
+      // What nobody takes holds up who writes.
+      if (this._r.size === before || this._r.size < this._r.limit) callback();
+      else this._held = callback;
     });
   },
   _final(callback) {
@@ -353,7 +402,11 @@ const Transform = define('Transform', [readableSide, writableSide], {
       callback();
     });
   },
-  _read() {},
+  _read() {
+    const held = this._held;
+    this._held = undefined;
+    held?.();
+  },
 });
 class PassThrough extends Transform {
   _transform(chunk, encoding, callback) { callback(null, chunk); }
@@ -375,26 +428,46 @@ Writable.toWeb = (stream) => between().writableToWeb(stream);
 Writable.fromWeb = (stream, options) => between().writableFromWeb(stream, options);
 Duplex.toWeb = (stream) => ({ readable: between().readableToWeb(stream), writable: between().writableToWeb(stream) });
 
-function finished(stream, options, callback) {
-  if (typeof options === 'function') callback = options;
-  let called = false;
-  const call = (error) => { if (!called) { called = true; callback(error); } };
-  stream.on('error', call);
-  if (stream._w) stream.once('finish', () => (stream._r && !stream._r.endEmitted ? stream.once('end', () => call()) : call()));
-  else stream.once('end', () => call());
-  stream.once('close', () => call(stream._w ? (stream._w.finished ? undefined : early()) : stream._r?.endEmitted ? undefined : early()));
-}
 const early = () => Object.assign(new Error('Premature close'), { code: 'ERR_STREAM_PREMATURE_CLOSE' });
+// Whether all has come out of a stream, or has gone into it; a stream of another maker is known by what it says.
+const hasEnded = (stream) => (stream._r ? stream._r.endEmitted : stream.readableEnded ?? stream._readableState?.endEmitted ?? true);
+const hasFinished = (stream) => (stream._w ? stream._w.finished : stream.writableFinished ?? stream._writableState?.finished ?? true);
+function finished(stream, options, callback) {
+  if (typeof options === 'function') [options, callback] = [{}, options];
+  const { readable = stream._r ? true : !stream._w && typeof stream.read === 'function', writable = stream._w ? true : !stream._r && typeof stream.write === 'function', signal } = options ?? {};
+  if (signal?.aborted) {
+    process.nextTick(callback, EventEmitter.abortError(signal));
+    return () => {};
+  }
+  const within = internal.bound(callback), over = () => (!readable || hasEnded(stream)) && (!writable || hasFinished(stream));
+  const call = (error) => { stop(); within(error); };
+  const went = () => { if (over()) call(); };
+  const closed = () => call(stream.errored ?? (over() ? undefined : early()));
+  const aborted = () => call(EventEmitter.abortError(signal));
+  const listeners = { error: call, end: went, finish: went, close: closed };
+  const stop = () => {
+    for (const [name, listener] of Object.entries(listeners)) stream.off(name, listener);
+    signal?.removeEventListener('abort', aborted);
+  };
+  for (const [name, listener] of Object.entries(listeners)) stream.on(name, listener);
+  signal?.addEventListener('abort', aborted, { once: true });
+  // What has been before is told a tick later.
+  if (stream.closed) process.nextTick(() => { if (stream.listeners('close').includes(closed)) closed(); });
+  else if (over()) process.nextTick(() => { if (stream.listeners('end').includes(went)) went(); });
+  return stop;
+}
 
 function pipeline(...streams) {
   const callback = typeof streams.at(-1) === 'function' ? streams.pop() : () => {};
   if (Array.isArray(streams[0])) streams = streams[0];
+  const plain = (item) => item !== null && typeof item === 'object' && !(item instanceof EventEmitter) && !item[Symbol.asyncIterator] && !item[Symbol.iterator] && !item.getWriter && !item.getReader;
+  const { signal, end = true } = streams.length > 1 && plain(streams.at(-1)) ? streams.pop() : {};
   const made = [];
   for (const [i, item] of streams.entries()) {
     const before = made.at(-1);
     if (typeof item === 'function') made.push(i === streams.length - 1 ? sink(item, before) : Readable.from(item(before)));
     else if (i === 0 && !(item instanceof EventEmitter)) made.push(Readable.from(item));
-    else { if (before) before.pipe(item); made.push(item); }
+    else { if (before) before.pipe(item, { end: end || i < streams.length - 1 }); made.push(item); }
   }
   let failed, waiting = 0, called = false;
   const done = (error) => {
@@ -402,12 +475,19 @@ function pipeline(...streams) {
       failed = error;
       for (const stream of made) stream.destroy?.();
     }
-    if ((--waiting === 0 || failed) && !called) { called = true; callback(failed); }
+    if ((--waiting !== 0 && !failed) || called) return;
+    called = true;
+    signal?.removeEventListener('abort', stop);
+    callback(failed, made.at(-1)._result);
   };
+  const stop = () => done(EventEmitter.abortError(signal));
+  if (signal?.aborted) process.nextTick(stop);
+  else signal?.addEventListener('abort', stop, { once: true });
   for (const stream of made) {
     if (stream === process.stdout || stream === process.stderr) continue;
+    if (!end && stream === made.at(-1)) continue;
     waiting++;
-    finished(stream, done);
+    finished(stream, { readable: stream !== made.at(-1) || made.length === 1, writable: stream !== made[0] }, done);
   }
   return made.at(-1);
 }
@@ -419,13 +499,13 @@ function sink(fn, source) {
     if (!result?.[Symbol.asyncIterator]) return result;
     for await (const item of result) void item;
   };
-  run().then(() => end.end(), (error) => end.destroy(error));
+  run().then((result) => { end._result = result; end.end(); }, (error) => end.destroy(error));
   return end;
 }
 
 const promises = {
-  finished: (stream) => new Promise((resolve, reject) => finished(stream, (error) => (error ? reject(error) : resolve()))),
-  pipeline: (...streams) => new Promise((resolve, reject) => pipeline(...streams.filter((item) => item instanceof EventEmitter || typeof item === 'function' || item?.[Symbol.asyncIterator] || item?.[Symbol.iterator]), (error) => (error ? reject(error) : resolve()))),
+  finished: (stream, options) => new Promise((resolve, reject) => finished(stream, options ?? {}, (error) => (error ? reject(error) : resolve()))),
+  pipeline: (...streams) => new Promise((resolve, reject) => pipeline(...streams, (error, result) => (error ? reject(error) : resolve(result)))),
 };
 function addAbortSignal(signal, stream) {
   const stop = () => stream.destroy(EventEmitter.abortError(signal));
@@ -452,6 +532,7 @@ finished[custom] = promises.finished;
 pipeline[custom] = promises.pipeline;
 const exported = callable(Stream);
 module.exports = Object.assign(exported, { Stream: exported, Readable, Writable, Duplex, Transform, PassThrough, finished, pipeline, promises, addAbortSignal,
+  isWritable: (stream) => Boolean(stream?._w && stream.writable && !stream.destroyed && !stream.writableEnded), isDestroyed: (stream) => Boolean(stream?.destroyed), destroy: (stream, error) => { stream.destroy(error); },
   isReadable: (stream) => Boolean(stream?._r && stream.readable && !stream.destroyed), isErrored: (stream) => Boolean(stream?.errored), isDisturbed: (stream) => Boolean(stream?.readableDidRead || stream?.destroyed),
   getDefaultHighWaterMark: (objects) => limits[objects ? 1 : 0], setDefaultHighWaterMark: (objects, limit) => { limits[objects ? 1 : 0] = limit; } });
 Object.defineProperty(Stream, '__consumers', { value: consumers });

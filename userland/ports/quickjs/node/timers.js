@@ -1,46 +1,66 @@
-// Timers: objects, as in Node.js, over the numbers of the engine.
-const { native, os } = internal;
+// Timers and what is immediate: objects, as in Node.js. The loop (loop.js) asks for those that are due.
+const { native } = internal;
+const { now } = performance; // programs may put another in its place
+const refused = (callback) => Object.assign(new TypeError(`The "callback" argument must be of type function. Received ${callback === null ? 'null' : typeof callback}`),
+  { code: 'ERR_INVALID_ARG_TYPE' });
 
 class Timeout {
   constructor(callback, delay, args, repeats) {
-    if (typeof callback !== 'function') {
-      throw Object.assign(new TypeError(`The "callback" argument must be of type function. Received ${callback === null ? 'null' : typeof callback}`),
-        { code: 'ERR_INVALID_ARG_TYPE' });
-    }
-    this._callback = internal.bound(callback);
+    if (typeof callback !== 'function') throw refused(callback);
+    this._callback = callback;
+    this._frame = native.asyncFrame();
     this._args = args;
     this._repeats = repeats;
     this._delay = delay >= 1 && delay <= 2147483647 ? Math.trunc(delay) : 1;
+    this._loose = false;
     this._start();
   }
   _start() {
-    this._due = performance.now() + this._delay;
+    this._due = now() + this._delay;
     // Those that are due at the same time go in the order in which they were set.
     let at = timers.length;
     while (at > 0 && timers[at - 1]._due > this._due) at--;
     timers.splice(at, 0, this);
-    arm();
+    this._waits = true;
+    if (!this._loose) held++;
   }
   _run() {
+    this._take(0);
     this._again = this._repeats;
-    try {
-      this._callback(...this._args);
-      internal.runTicks();
-    } finally {
-      if (this._again) this._start();
-    }
+    internal.step(() => {
+      try {
+        this._callback(...this._args);
+      } finally {
+        if (this._again && !this._waits) this._start();
+      }
+    }, this._frame);
+  }
+  _take(at) {
+    timers.splice(at, 1);
+    this._waits = false;
+    if (!this._loose) held--;
   }
   _stop() {
+    this._callback = null;
     this._again = false;
-    const at = timers.indexOf(this);
-    if (at >= 0) timers.splice(at, 1);
-    arm();
+    if (this._waits) this._take(timers.indexOf(this));
   }
-  refresh() { this._stop(); this._start(); return this; }
+  _loosen(loose) {
+    if (this._waits && loose !== this._loose) held += loose ? -1 : 1;
+    this._loose = loose;
+    return this;
+  }
+  // From now on, also where it has run; not where it was stopped.
+  refresh() {
+    if (this._callback === null) return this;
+    if (this._waits) this._take(timers.indexOf(this));
+    this._start();
+    return this;
+  }
   close() { this._stop(); return this; }
-  ref() { this._loose = false; arm(); return this; }
+  ref() { return this._loosen(false); }
   // One that does not keep the program: it is dropped when it would be all that is left.
-  unref() { this._loose = true; arm(); return this; }
+  unref() { return this._loosen(true); }
   hasRef() { return !this._loose; }
   [Symbol.toPrimitive]() { internal.timerIds ??= new Map(); internal.timerIds.set(this._id ??= nextId++, this); return this._id; }
 }
@@ -48,59 +68,54 @@ let nextId = 1;
 
 class Immediate {
   constructor(callback, args) {
-    this._callback = internal.bound(callback);
+    if (typeof callback !== 'function') throw refused(callback);
+    this._callback = callback;
+    this._frame = native.asyncFrame();
     this._args = args;
+    this._loose = false;
     immediates.push(this);
-    arm();
+    heldImmediates++;
   }
-  ref() { return this; }
-  unref() { return this; }
-  hasRef() { return true; }
+  _loosen(loose) {
+    if (this._callback && loose !== this._loose) heldImmediates += loose ? -1 : 1;
+    this._loose = loose;
+    return this;
+  }
+  // What is to be called, which then is called no more.
+  _take() {
+    const callback = this._callback;
+    this._callback = null;
+    if (callback && !this._loose) heldImmediates--;
+    return callback;
+  }
+  ref() { return this._loosen(false); }
+  unref() { return this._loosen(true); }
+  hasRef() { return !this._loose; }
 }
 
-// What waits. The engine's own timer wakes for the first of it; one callback runs at a time, with the jobs that it makes behind it.
+// What waits, and how much of it keeps the program.
 const timers = [];
-const immediates = [];
-let handle, due = Infinity, soon = false;
-// As in Node.js, those timers that are due when a round begins are followed by the immediates that are there then.
-let round, checks = 0;
-
-function arm() {
-  const wanted = soon || immediates.length > 0 || internal.kept() || timers.some((timer) => !timer._loose);
-  internal.attach(wanted);
-  const next = soon || immediates.length ? 0 : timers.length && wanted ? timers[0]._due : Infinity;
-  if (next === due) return;
-  if (handle !== undefined) os.clearTimeout(handle);
-  handle = undefined;
-  due = next;
-  if (next !== Infinity) handle = os.setTimeout(pump, Math.max(0, Math.ceil(next - performance.now())));
-}
-internal.rearm = arm;
-function pump() {
-  native.setAsyncFrame(undefined);
-  handle = undefined;
-  due = Infinity;
-  try {
-    soon = false;
-    internal.checkRejections();
-    const isDue = () => timers.length > 0 && timers[0]._due <= round;
-    round ??= performance.now();
-    if (checks === 0 && !isDue()) {
-      checks = immediates.length;
-      if (checks === 0) round = performance.now();
+let immediates = [], held = 0, heldImmediates = 0;
+const queues = {
+  held: () => held > 0 || heldImmediates > 0,
+  // How many milliseconds may be waited: -1 for without end.
+  wait: () => (immediates.length ? 0 : timers.length ? Math.max(0, Math.ceil(timers[0]._due - now())) : -1),
+  // Those that are due when it begins, so that a round has an end.
+  runDue() {
+    if (timers.length === 0) return;
+    for (const time = now(); timers.length && timers[0]._due <= time;) timers[0]._run();
+  },
+  // Those that are there when it begins.
+  runImmediates() {
+    if (immediates.length === 0) return;
+    const round = immediates;
+    immediates = [];
+    for (const each of round) {
+      const callback = each._take();
+      if (callback) internal.step(callback, each._frame, each, each._args);
     }
-    if (checks > 0) {
-      const next = immediates.shift();
-      if (--checks === 0) round = performance.now();
-      next._callback?.(...next._args);
-      internal.runTicks();
-    } else if (isDue()) {
-      timers.shift()._run();
-    }
-  } finally {
-    arm();
-  }
-}
+  },
+};
 
 const clear = (timer) => {
   if (timer instanceof Timeout) timer._stop();
@@ -111,7 +126,7 @@ const api = module.exports = {
   setInterval: (callback, delay, ...args) => new Timeout(callback, delay, args, true),
   setImmediate: (callback, ...args) => new Immediate(callback, args),
   clearTimeout: clear, clearInterval: clear,
-  clearImmediate: (immediate) => { if (immediate) immediate._callback = null; },
+  clearImmediate: (immediate) => { if (immediate instanceof Immediate) immediate._take(); },
 };
 // A timer as a promise, which a signal ends before its time.
 const promised = (begin, clear, { signal, ref = true } = {}) => new Promise((resolve, reject) => {
@@ -131,4 +146,4 @@ api.promises = {
 const custom = Symbol.for('nodejs.util.promisify.custom');
 api.setTimeout[custom] = api.promises.setTimeout;
 api.setImmediate[custom] = api.promises.setImmediate;
-Object.defineProperty(api, '__soon', { value: () => { soon = true; arm(); }, enumerable: false });
+Object.defineProperty(api, '__queues', { value: queues, enumerable: false });

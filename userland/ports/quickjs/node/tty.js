@@ -4,15 +4,13 @@ const { Readable, Writable } = require('stream');
 const { errnoError } = require('os').__errors;
 
 // What is written to a descriptor is written at once, as Node.js does for files and terminals.
-function output(fd, closes) {
+function output(fd) {
   const stream = new Writable({
     decodeStrings: true,
     write(chunk, _, callback) {
       const result = internal.writeAll(fd, chunk);
       callback(result < 0 ? errnoError(result, 'write') : null);
     },
-    final(callback) { if (closes) native.close(fd); fd = closes ? -1 : fd; callback(); },
-    destroy(error, callback) { if (closes && fd >= 0) native.close(fd); fd = closes ? -1 : fd; callback(error); },
   });
   stream.fd = fd;
   if (native.isatty(fd)) {
@@ -27,9 +25,48 @@ function output(fd, closes) {
   return stream;
 }
 
+// Our end of a pipe: what has no room there is written when the other side has read.
+function pipeOutput(fd) {
+  const frame = native.asyncFrame();
+  native.nonBlocking(fd);
+  const shut = (callback, error) => {
+    if (fd >= 0) {
+      os.setWriteHandler(fd, null);
+      internal.setLoose(fd, false);
+      native.close(fd);
+    }
+    fd = -1;
+    callback(error);
+  };
+  const stream = new Writable({
+    decodeStrings: true,
+    write(chunk, _, callback) {
+      let done = 0;
+      const go = () => {
+        while (done < chunk.length) {
+          const count = fd < 0 ? -32 : native.write(fd, chunk.buffer, chunk.byteOffset + done, chunk.length - done, -1);
+          if (count === -11) return os.setWriteHandler(fd, go, frame);
+          if (fd >= 0) os.setWriteHandler(fd, null);
+          if (count < 0) return callback(errnoError(count, 'write'));
+          done += count;
+        }
+        callback();
+      };
+      go();
+    },
+    final(callback) { shut(callback); },
+    destroy(error, callback) { shut(callback, error); },
+  });
+  stream.fd = fd;
+  stream.ref = () => { if (fd >= 0) internal.setLoose(fd, false); return stream; };
+  stream.unref = () => { if (fd >= 0) internal.setLoose(fd, true); return stream; };
+  return stream;
+}
+
 // Data comes when the loop finds the descriptor readable.
 function input(fd, closes) {
   let waiting = false, closed = false;
+  const frame = native.asyncFrame();
   const shut = () => {
     if (waiting) os.setReadHandler(fd, null);
     waiting = false;
@@ -51,7 +88,7 @@ function input(fd, closes) {
         if (count < 0) return void this.destroy(errnoError(count, 'read'));
         this.push(count === 0 ? null : chunk.subarray(0, count));
         if (count === 0) shut();
-      });
+      }, frame);
     },
     destroy(error, callback) { shut(); callback(error); },
   });
@@ -81,6 +118,6 @@ module.exports = {
   isatty: (fd) => native.isatty(fd),
   ReadStream: Readable, WriteStream: Writable,
 };
-const hidden = { __input: () => input(0, false), __output: (fd) => output(fd, false), __pipeInput: (fd) => input(fd, true), __pipeOutput: (fd) => output(fd, true),
+const hidden = { __input: () => input(0, false), __output: output, __pipeInput: (fd) => input(fd, true), __pipeOutput: pipeOutput,
   __closedInput: () => Readable.from([]), __closedOutput: () => new Writable({ write: (chunk, _, callback) => callback() }) };
 for (const [name, value] of Object.entries(hidden)) Object.defineProperty(module.exports, name, { value, enumerable: false });

@@ -217,6 +217,7 @@ class URL {
     return `URL ${inspect(shown, options)}`;
   }
 }
+internal.tagged({ URL, URLSearchParams });
 
 function fileURLToPath(url) {
   const parsed = typeof url === 'string' ? new URL(url) : url;

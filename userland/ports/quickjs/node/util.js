@@ -32,8 +32,19 @@ const types = {
   isSharedArrayBuffer: (v) => v instanceof SharedArrayBuffer, isArrayBufferView: (v) => ArrayBuffer.isView(v), isDataView: (v) => v instanceof DataView,
   isWeakMap: (v) => v instanceof WeakMap, isWeakSet: (v) => v instanceof WeakSet, isGeneratorObject: (v) => tag(v) === 'Generator',
   isAsyncFunction: (v) => tag(v) === 'AsyncFunction', isGeneratorFunction: (v) => tag(v) === 'GeneratorFunction' || tag(v) === 'AsyncGeneratorFunction',
-  isBoxedPrimitive: (v) => v instanceof Number || v instanceof String || v instanceof Boolean || tag(v) === 'Symbol' && typeof v === 'object',
+  isNumberObject: (v) => v instanceof Number, isStringObject: (v) => v instanceof String, isBooleanObject: (v) => v instanceof Boolean, isBigIntObject: (v) => v instanceof BigInt, isSymbolObject: (v) => v instanceof Symbol,
+  isBoxedPrimitive: (v) => v instanceof Number || v instanceof String || v instanceof Boolean || v instanceof BigInt || v instanceof Symbol,
+  isKeyObject: (v) => v instanceof require('crypto').KeyObject, isCryptoKey: (v) => tag(v) === 'CryptoKey',
+  isMapIterator: (v) => tag(v) === 'Map Iterator', isSetIterator: (v) => tag(v) === 'Set Iterator', isArgumentsObject: (v) => tag(v) === 'Arguments',
 };
+
+for (const Kind of [Uint8ClampedArray, Uint16Array, Uint32Array, Int8Array, Int16Array, Int32Array, Float32Array, Float64Array, BigInt64Array, BigUint64Array])
+  types[`is${Kind.name}`] = (v) => v instanceof Kind;
+Object.assign(types, { isExternal: () => false, isModuleNamespaceObject: (v) => tag(v) === 'Module' && v !== null && typeof v === 'object' && Object.getPrototypeOf(v) === null });
+// What old programs ask for.
+const ofOld = { isBoolean: (v) => typeof v === 'boolean', isBuffer: (v) => Buffer.isBuffer(v), isNull: (v) => v === null, isNullOrUndefined: (v) => v === null || v === undefined, isNumber: (v) => typeof v === 'number',
+  isString: (v) => typeof v === 'string', isSymbol: (v) => typeof v === 'symbol', isUndefined: (v) => v === undefined, isRegExp: types.isRegExp, isObject: (v) => v !== null && typeof v === 'object', isDate: types.isDate,
+  isError: (v) => v instanceof Error, isFunction: (v) => typeof v === 'function', isPrimitive: (v) => v === null || !['object', 'function'].includes(typeof v) };
 
 // Equal in structure. `strict` as assert.deepStrictEqual has it.
 function isDeepEqual(a, b, strict, seen = new Map()) {
@@ -65,41 +76,73 @@ function isDeepEqual(a, b, strict, seen = new Map()) {
   return keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]));
 }
 
+// What there can be no copy of.
+const refused = (value) => {
+  const kind = tag(value), plain = value.constructor?.name ?? 'Object';
+  return new DOMException(`${typeof value === 'function' || typeof value === 'symbol' ? String(value) : kind === plain || kind === 'Object' ? `#<${plain}>` : `[object ${kind}]`} could not be cloned.`, 'DataCloneError');
+};
+const single = ['Promise', 'WeakMap', 'WeakSet', 'WeakRef', 'FinalizationRegistry', 'Generator', 'AsyncGenerator', 'Map Iterator', 'Set Iterator', 'Array Iterator', 'String Iterator'];
+const cannotBeCloned = (value) => typeof value === 'function' || typeof value === 'symbol' || isProxy(value) || (typeof value === 'object' && single.includes(tag(value)));
+const errorKinds = { EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
+const define = (object, key, value, enumerable = true) => Object.defineProperty(object, key, { value, enumerable, writable: true, configurable: true });
+
 function clone(value, seen) {
-  if (typeof value === 'function' || typeof value === 'symbol') throw new DOMException(`${String(value)} could not be cloned.`, 'DataCloneError');
+  if (typeof value === 'function' || typeof value === 'symbol') throw refused(value);
   if (value === null || typeof value !== 'object') return value;
   if (seen.has(value)) return seen.get(value);
+  if (cannotBeCloned(value)) throw refused(value);
   const keep = (copy) => { seen.set(value, copy); return copy; };
   if (value instanceof Date) return keep(new Date(value.getTime()));
   if (value instanceof RegExp) return keep(new RegExp(value.source, value.flags));
+  if (types.isSymbolObject(value)) throw refused(value);
   if (types.isBoxedPrimitive(value)) return keep(Object(value.valueOf()));
-  if (value instanceof ArrayBuffer) return keep(value.slice(0));
-  if (ArrayBuffer.isView(value)) {
-    const bytes = value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength);
-    const Kind = Object.getPrototypeOf(value.constructor) === Uint8Array ? Uint8Array : value.constructor;
-    return keep(new Kind(bytes));
+  if (value instanceof SharedArrayBuffer) return keep(value);
+  if (value instanceof ArrayBuffer) {
+    if (value.detached) throw new DOMException('An ArrayBuffer is detached and could not be cloned.', 'DataCloneError');
+    if (!value.resizable) return keep(value.slice(0));
+    const copy = keep(new ArrayBuffer(value.byteLength, { maxByteLength: value.maxByteLength }));
+    new Uint8Array(copy).set(new Uint8Array(value));
+    return copy;
   }
-  if (value instanceof Promise || value instanceof WeakMap || value instanceof WeakSet)
-    throw new DOMException(`#<${tag(value)}> could not be cloned.`, 'DataCloneError');
+  if (ArrayBuffer.isView(value)) {
+    const Kind = value instanceof DataView ? DataView : globalThis[value[Symbol.toStringTag]];
+    return keep(new Kind(clone(value.buffer, seen), value.byteOffset, value.length ?? value.byteLength));
+  }
+  if (value instanceof Blob) return keep(value.slice(0, value.size, value.type));
+  if (internal.isPort?.(value)) throw Object.assign(new TypeError('Object that needs transfer was found in message but not listed in transferList'), { code: 'ERR_MISSING_TRANSFERABLE_IN_TRANSFER_LIST' });
   if (value instanceof Map) {
     const copy = keep(new Map());
-    for (const [k, v] of value) copy.set(clone(k, seen), clone(v, seen));
+    for (const [k, v] of [...value]) copy.set(clone(k, seen), clone(v, seen));
     return copy;
   }
   if (value instanceof Set) {
     const copy = keep(new Set());
-    for (const v of value) copy.add(clone(v, seen));
+    for (const v of [...value]) copy.add(clone(v, seen));
     return copy;
   }
-  let copy;
   if (value instanceof Error) {
-    copy = keep(new (globalThis[value.name] ?? Error)(value.message));
-    copy.stack = value.stack;
-    if ('cause' in value) copy.cause = clone(value.cause, seen);
+    const copy = keep(Object.hasOwn(errorKinds, value.name) ? new errorKinds[value.name]() : new Error());
+    for (const key of ['message', 'stack']) if (typeof value[key] === 'string') define(copy, key, value[key], false);
+    if (Object.hasOwn(value, 'cause')) define(copy, 'cause', clone(value.cause, seen), false);
     return copy;
   }
-  copy = keep(Array.isArray(value) ? new Array(value.length) : {});
-  for (const key of Object.keys(value)) copy[key] = clone(value[key], seen);
+  const copy = keep(Array.isArray(value) ? new Array(value.length) : {});
+  for (const key of Object.keys(value)) define(copy, key, clone(value[key], seen));
+  return copy;
+}
+// Buffers and ports that are given away: the ports themselves, and of a buffer a new one with its bytes.
+function structuredClone(...words) {
+  if (words.length === 0) throw Object.assign(new TypeError('The value argument must be specified'), { code: 'ERR_MISSING_ARGS' });
+  const seen = new Map(), list = [...words[1]?.transfer ?? []];
+  for (const item of list) {
+    const port = internal.isPort?.(item);
+    if (!port && !(item instanceof ArrayBuffer)) throw Object.assign(new TypeError('Found invalid object in transferList'), { code: 'ERR_INVALID_TRANSFER_OBJECT' });
+    if (item.detached) throw new DOMException('An ArrayBuffer is detached and could not be cloned.', 'DataCloneError');
+    if (list.indexOf(item) !== list.lastIndexOf(item)) throw new DOMException(`Transfer list contains duplicate ${port ? 'MessagePort' : 'ArrayBuffer'}`, 'DataCloneError');
+    if (port) seen.set(item, item);
+  }
+  const copy = clone(words[0], seen);
+  for (const item of list) if (item instanceof ArrayBuffer) item.transfer();
   return copy;
 }
 
@@ -118,25 +161,29 @@ class TextEncoder {
     return { read, written };
   }
 }
+const labels = { 'utf-8': ['utf-8', 'utf8', 'unicode-1-1-utf-8'], 'utf-16le': ['utf-16le', 'utf-16', 'utf16le', 'ucs-2', 'unicode', 'csunicode', 'iso-10646-ucs-2'], 'utf-16be': ['utf-16be', 'unicodefffe'],
+  'windows-1252': ['windows-1252', 'latin1', 'iso-8859-1', 'iso8859-1', 'iso88591', 'iso_8859-1', 'ascii', 'us-ascii', 'ansi_x3.4-1968', 'cp1252', 'cp819', 'ibm819', 'l1', 'x-cp1252'] };
+const upper = '\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178';
 class TextDecoder {
   #rest = new Uint8Array(0);
   constructor(encoding = 'utf-8', options = {}) {
     const name = String(encoding).toLowerCase();
-    const known = { utf8: 'utf-8', 'utf-8': 'utf-8', latin1: 'windows-1252', ascii: 'windows-1252', 'iso-8859-1': 'windows-1252', 'windows-1252': 'windows-1252', 'utf-16le': 'utf-16le', utf16le: 'utf-16le' };
-    if (!(name in known)) throw Object.assign(new RangeError(`The "${encoding}" encoding is not supported`), { code: 'ERR_ENCODING_NOT_SUPPORTED' });
-    this.encoding = known[name];
+    const known = Object.keys(labels).find((one) => labels[one].includes(name.trim()));
+    if (!known) throw Object.assign(new RangeError(`The "${encoding}" encoding is not supported`), { code: 'ERR_ENCODING_NOT_SUPPORTED' });
+    this.encoding = known;
     this.fatal = Boolean(options.fatal);
     this.ignoreBOM = Boolean(options.ignoreBOM);
   }
   decode(input = new Uint8Array(0), options = {}) {
     let bytes = input instanceof ArrayBuffer ? new Uint8Array(input) : new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
-    if (this.encoding !== 'utf-8') return Buffer.from(bytes).toString(this.encoding === 'utf-16le' ? 'utf16le' : 'latin1');
+    if (this.encoding === 'windows-1252') return Buffer.from(bytes).toString('latin1').replace(/[\x80-\x9f]/g, (char) => upper[char.charCodeAt(0) - 128]);
     if (this.#rest.length) {
       const joined = new Uint8Array(this.#rest.length + bytes.length);
       joined.set(this.#rest);
       joined.set(bytes, this.#rest.length);
       bytes = joined;
     }
+    if (this.encoding !== 'utf-8') return this.#wide(bytes, Boolean(options.stream));
     const whole = options.stream ? require('string_decoder').completeLength(bytes) : bytes.length;
     this.#rest = bytes.slice(whole);
     let text = native.utf8Decode(bytes.buffer, bytes.byteOffset, whole);
@@ -144,6 +191,18 @@ class TextDecoder {
       throw Object.assign(new TypeError('The encoded data was not valid for encoding utf-8'), { code: 'ERR_ENCODING_INVALID_ENCODED_DATA' });
     if (!this.ignoreBOM && text.charCodeAt(0) === 0xfeff) text = text.slice(1);
     return text;
+  }
+  // Units of two bytes, of which the last may wait for what comes.
+  #wide(bytes, stream) {
+    let end = bytes.length - bytes.length % 2;
+    const big = this.encoding === 'utf-16be', unit = (at) => bytes[big ? at : at + 1];
+    if (stream && end && unit(end - 2) >= 0xd8 && unit(end - 2) < 0xdc) end -= 2;
+    const whole = Buffer.from(bytes.subarray(0, end)), odd = !stream && end < bytes.length;
+    this.#rest = stream ? bytes.slice(end) : new Uint8Array(0);
+    let text = (big ? whole.swap16() : whole).toString('utf16le');
+    if (this.fatal && (odd || !text.isWellFormed())) throw Object.assign(new TypeError(`The encoded data was not valid for encoding ${this.encoding}`), { code: 'ERR_ENCODING_INVALID_ENCODED_DATA' });
+    text = text.toWellFormed() + (odd ? '\ufffd' : '');
+    return !this.ignoreBOM && text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   }
 }
 
@@ -212,15 +271,12 @@ const showsColours = (stream) => {
   return forced !== undefined ? forced !== '0' && forced !== 'false' : Boolean(stream?.isTTY) && process.env.NO_COLOR === undefined && process.env.TERM !== 'dumb';
 };
 const warned = new Set();
+// For values that go elsewhere as bytes (v8, worker_threads).
+Object.assign(internal, { cannotBeCloned, refusedClone: refused });
 module.exports = {
-  inspect, format, formatWithOptions, stringWidth, promisify, callbackify, types, TextEncoder, TextDecoder, isDeepEqual,
+  inspect, format, formatWithOptions, stringWidth, promisify, callbackify, types, TextEncoder, TextDecoder, isDeepEqual, structuredClone, ...ofOld,
   isDeepStrictEqual: (a, b) => isDeepEqual(a, b, true),
   isArray: Array.isArray,
-  structuredClone: function structuredClone(value, options) {
-    const copy = clone(value, new Map());
-    for (const item of options?.transfer ?? []) if (item instanceof ArrayBuffer) item.transfer();
-    return copy;
-  },
   inherits(constructor, parent) {
     Object.defineProperty(constructor, 'super_', { value: parent, writable: true, configurable: true });
     Object.setPrototypeOf(constructor.prototype, parent.prototype);
@@ -238,6 +294,7 @@ module.exports = {
     const on = new RegExp(`(^|,)${section}(,|$)`, 'i').test(process.env.NODE_DEBUG ?? '');
     return Object.assign((...args) => { if (on) process.stderr.write(`${section.toUpperCase()} ${process.pid}: ${format(...args)}\n`); }, { enabled: on });
   },
+  getSystemErrorMap: () => new Map(Object.entries(require('os').__errors.errorNames).map(([number, name]) => [-number, [name, native.errorText(Number(number)).replace(/^./, (letter) => letter.toLowerCase())]])),
   getSystemErrorName: (number) => require('os').__errors.errorNames[-number],
   parseArgs, parseEnv, aborted: (signal) => new Promise((resolve) => { if (signal.aborted) resolve(); else signal.addEventListener('abort', () => resolve(), { once: true }); }),
   stripVTControlCharacters: (text) => text.replace(/\x1b\[[0-9;?]*[ -/]*[@-~]/g, ''),

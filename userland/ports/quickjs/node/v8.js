@@ -1,5 +1,6 @@
 // v8: what programs ask of the engine: its memory, and values as bytes in the form that V8 writes them in.
 const { native } = internal;
+require('util');
 
 const memory = () => { const used = native.memoryOwn(), whole = native.memoryTotal(); return { used, whole }; };
 
@@ -8,7 +9,7 @@ const memory = () => { const used = native.memoryOwn(), whole = native.memoryTot
 const kinds = [Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, Float32Array, Float64Array, DataView, BigInt64Array, BigUint64Array];
 const letters = 'bBCwWdDfF?qQ';
 const errorLetters = { EvalError: 'E', RangeError: 'R', ReferenceError: 'F', SyntaxError: 'S', TypeError: 'T', URIError: 'U' };
-const refused = (value) => new DOMException(`${typeof value === 'symbol' || typeof value === 'function' ? String(value) : `#<${value.constructor?.name ?? 'Object'}>`} could not be cloned.`, 'DataCloneError');
+const refused = (value) => internal.refusedClone(value);
 
 class Serializer {
   #bytes = new Uint8Array(256);
@@ -40,8 +41,7 @@ class Serializer {
     this.#size += bytes.length;
   }
   #text(text) {
-    let wide = false;
-    for (let i = 0; i < text.length && !wide; i++) wide = text.charCodeAt(i) > 255;
+    const wide = /[^\x00-\xff]/.test(text);
     // Letters of two bytes lie at an even place.
     if (wide) {
       const length = 2 * text.length;
@@ -94,6 +94,7 @@ class Serializer {
       return this._writeHostObject(value);
     }
     this.#seen.set(value, this.#seen.size);
+    if (internal.cannotBeCloned(value) || value instanceof Symbol) throw refused(value);
     if (Array.isArray(value)) return this.#array(value);
     if (value instanceof Date) { this.#tag('D'); return this.writeDouble(value.getTime()); }
     if (value instanceof RegExp) {
@@ -123,7 +124,6 @@ class Serializer {
     if (value instanceof Boolean) return this.#tag(value.valueOf() ? 'y' : 'x');
     if (value instanceof BigInt) { this.#tag('z'); return this.#bigint(value.valueOf()); }
     if (value instanceof String) { this.#tag('s'); return this.#text(value.valueOf()); }
-    if (value instanceof Promise || value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef || internal.native.isProxy(value)) throw refused(value);
     this.#tag('o');
     const keys = Object.keys(value);
     this.#members(value, keys);

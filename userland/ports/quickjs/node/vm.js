@@ -15,7 +15,8 @@ function inContext(source, context, name) {
   const scope = new Proxy(context, { has: () => true, get: (target, key) => (key === Symbol.unscopables ? undefined : key in target ? target[key] : key === 'globalThis' ? context : globalThis[key]) });
   return native.evaluate('(function (scope, source) { with (scope) { return eval(source); } })', name)(scope, source);
 }
-module.exports = { Script, createContext: (context = {}) => context, isContext: () => true,
+const compileFunction = (source, names = [], options = {}) => native.evaluate(`(function (${names.join(',')}) {${source}\n})`, nameOf(options));
+module.exports = { Script, compileFunction, createContext: (context = {}) => context, isContext: () => true,
   runInThisContext: (source, options) => native.evaluate(String(source), nameOf(options)),
   runInNewContext: (source, context = {}, options) => inContext(String(source), context, nameOf(options)),
   runInContext: (source, context, options) => inContext(String(source), context, nameOf(options)) };

@@ -3,7 +3,8 @@ const EventEmitter = require('events');
 const { Channel } = require('ipc');
 const v8 = require('v8');
 
-const portKind = 100, bufferKind = 10;
+const portKind = 100, blobKind = 101, viewKind = 102;
+const views = [Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, Float32Array, Float64Array, DataView, BigInt64Array, BigUint64Array];
 const environmentData = new Map();
 
 // What comes by a port, for those that listen as to an emitter and as to a target of events.
@@ -71,7 +72,6 @@ class MessagePort extends EventEmitter {
     this._keeps = wanted;
     if (this.#remote) this.#remote.hold?.(wanted);
     else internal.children += wanted ? 1 : -1;
-    internal.rearm?.();
   }
   start() {
     if (this.#closed) return;
@@ -138,6 +138,7 @@ class MessagePort extends EventEmitter {
   [Symbol.for('nodejs.util.inspect.custom')]() { return `MessagePort { active: ${!this.#closed}, refed: ${this.#held} }`; }
 }
 const secret = Symbol('port');
+internal.isPort = (value) => value instanceof MessagePort;
 class MessageChannel {
   constructor() {
     this.port1 = new MessagePort(secret);
@@ -167,11 +168,21 @@ class PortSerializer extends v8.DefaultSerializer {
   }
   _isHostObject(value) {
     if (value instanceof SharedArrayBuffer) throw new DOMException('#<SharedArrayBuffer> could not be cloned: threads share no memory here.', 'DataCloneError');
-    return value instanceof MessagePort;
+    return value instanceof MessagePort || value instanceof Blob;
   }
   _writeHostObject(value) {
-    if (ArrayBuffer.isView(value)) this._isHostObject(value.buffer);
-    if (!(value instanceof MessagePort)) return super._writeHostObject(value);
+    // Views of one buffer are views of one buffer there too; a Buffer comes as the array that it is.
+    if (ArrayBuffer.isView(value)) {
+      this._isHostObject(value.buffer);
+      for (const word of [viewKind, views.findIndex((Kind) => value instanceof Kind), value.byteOffset, value.length ?? value.byteLength]) this.writeUint32(word);
+      return void this.writeValue(value.buffer);
+    }
+    if (value instanceof Blob) {
+      const bytes = internal.blobBytes(value);
+      for (const word of [blobKind, bytes.length]) this.writeUint32(word);
+      this.writeRawBytes(bytes);
+      return void this.writeValue(value.type);
+    }
     if (!this.list.includes(value)) throw Object.assign(new TypeError('Object that needs transfer was found in message but not listed in transferList'), { code: 'ERR_MISSING_TRANSFERABLE_IN_TRANSFER_LIST' });
     this.writeUint32(portKind);
     this.writeUint32(this.ports.push(this.give(value)) - 1);
@@ -180,8 +191,16 @@ class PortSerializer extends v8.DefaultSerializer {
 }
 class PortDeserializer extends v8.DefaultDeserializer {
   constructor(bytes, take) { super(bytes); this.take = take; }
-  // A Buffer comes as the array that it is.
-  _readKind(kind) { return kind === portKind ? this.take(this.readUint32()) : kind === bufferKind ? Uint8Array.from(this.readRawBytes(this.readUint32())) : undefined; }
+  _readKind(kind) {
+    if (kind === portKind) return this.take(this.readUint32());
+    if (kind === viewKind) {
+      const Kind = views[this.readUint32()], offset = this.readUint32(), length = this.readUint32();
+      return new Kind(this.readValue(), offset, length);
+    }
+    if (kind !== blobKind) return undefined;
+    const bytes = Uint8Array.from(this.readRawBytes(this.readUint32()));
+    return new Blob([bytes], { type: this.readValue() });
+  }
   whole() { this.readHeader(); return this.readValue(); }
 }
 
@@ -318,7 +337,6 @@ class Worker extends EventEmitter {
   }
   ref() { this.#child.ref(); this.#line.channel.hold(true); }
   unref() { this.#child.unref(); this.#line.channel.hold(false); }
-  get performance() { return { eventLoopUtilization: () => ({ idle: 0, active: 0, utilization: 0 }) }; }
   getHeapSnapshot() { return Promise.reject(Object.assign(new Error('There are no heap snapshots in this node'), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' })); }
   async [Symbol.asyncDispose]() { await this.terminate(); }
 }
