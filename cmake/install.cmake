@@ -50,6 +50,10 @@ install(TARGETS cloche RUNTIME DESTINATION bin)
 install(TARGETS cloche-compile cloche-unpack RUNTIME DESTINATION ${private_folder})
 # It is static: there is no path of libraries to change in it.
 install(PROGRAMS $<TARGET_FILE:cloche-warden> DESTINATION ${private_folder})
+install(CODE "if(CMAKE_INSTALL_DO_STRIP)
+  execute_process(COMMAND ${CMAKE_STRIP} \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${private_folder}/cloche-warden
+                  COMMAND_ERROR_IS_FATAL ANY)
+endif()")
 install(CODE [[file(CREATE_LINK cloche $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin/sbs SYMBOLIC)]])
 install(TARGETS cloche_shared LIBRARY DESTINATION lib)
 # Debug information of an archive is most of it.

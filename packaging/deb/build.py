@@ -19,9 +19,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 MAINTAINER = "Cloche <cloche@localhost>"
-HOMEPAGE_TEXT = """A sandbox has a shell, the usual tools, Python with its scientific packages, and files of its own; nothing
-of the machine shows in it, and it has no network but what a rule names. All that runs in it is
-WebAssembly. It needs no privileges."""
+DESCRIPTION = """A sandbox has a shell, the usual tools, Python with its scientific packages,
+and files of its own; nothing of the machine shows in it, and it has no
+network but what a rule names. What runs in it is WebAssembly, or, by the
+linux engine, any program of Linux. It needs no privileges."""
 DEVELOPMENT = ("usr/include", "usr/lib/cmake", "usr/lib/pkgconfig", "usr/lib/libcloche.a", "usr/lib/libcloche.so")
 
 
@@ -60,7 +61,7 @@ def needed_libraries(root: Path, arch: str) -> str:
 
 
 def control(package: str, version: str, arch: str, fields: dict[str, str], size: int, summary: str) -> str:
-    body = "".join(f" {line.strip()}\n" for line in HOMEPAGE_TEXT.splitlines())
+    body = "".join(f" {line.strip()}\n" for line in DESCRIPTION.splitlines())
     more = "".join(f"{key}: {value}\n" for key, value in fields.items() if value)
     return (f"Package: {package}\nVersion: {version}\nArchitecture: {arch}\nMaintainer: {MAINTAINER}\n"
             f"Installed-Size: {size}\nPriority: optional\n{more}Description: {summary}\n{body}")
@@ -98,7 +99,22 @@ def add_service(root: Path) -> None:
     put(root, "DEBIAN/conffiles", "/etc/default/cloche\n/etc/cloche/tokens\n")
     for script in ("postinst", "prerm", "postrm"):
         put(root, f"DEBIAN/{script}", HERE / script, 0o755)
+    put(root, "usr/share/cloche/systemd/linux-engine.conf", units / "linux-engine.conf")
     put(root, "usr/share/doc/cloche/README.Debian", HERE / "README.Debian")
+
+
+def add_documents(root: Path) -> None:
+    """What the help pages name, and a page for the program's other name."""
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        put(root, f"usr/share/doc/cloche/docs/{page.name}", page)
+    put(root, "usr/share/man/man1/sbs.1", ".so man1/cloche-sbs.1\n")
+
+
+def add_library(root: Path) -> None:
+    """For programs that are linked with the library: how it is found, and what package has it."""
+    library, version = re.fullmatch(r"(\w+)\.so\.(\d+\.\d+)\.\d+", next((root / "usr/lib").glob("libcloche.so.*.*.*")).name).groups()
+    put(root, "DEBIAN/triggers", "activate-noawait ldconfig\n")
+    put(root, "DEBIAN/shlibs", f"{library} {version} cloche (>= {version})\n")
 
 
 def main(build: Path, out: Path) -> None:
@@ -112,13 +128,16 @@ def main(build: Path, out: Path) -> None:
         target = development / name
         target.parent.mkdir(parents=True, exist_ok=True)
         (root / name).rename(target)
+    add_documents(root)
     for page in (root / "usr/share/man/man1").iterdir():
         run("gzip", "-9n", page)
     out.mkdir(parents=True, exist_ok=True)
     depends = needed_libraries(root, arch)
     add_service(root)
+    add_library(root)
     made = [finish(root, "cloche", out, version, arch,
-                   {"Section": "utils", "Depends": f"{depends}, adduser | systemd", "Recommends": "ca-certificates"},
+                   {"Section": "utils", "Depends": f"{depends}, adduser | systemd", "Recommends": "ca-certificates",
+                    "Suggests": "mmdebstrap"},
                    "private computers for agents: a shell, tools and Python in a sandbox"),
             finish(development, "libcloche-dev", out, version, arch,
                    {"Section": "libdevel", "Depends": f"cloche (= {version}), libfmt-dev, libssl-dev"},

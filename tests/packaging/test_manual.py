@@ -34,6 +34,8 @@ class ManualTest(Installed):
             offered = self.complete(command, "--")
             for option in options:
                 self.assertIn(f".B {option}", page)
+                # What it means is not part of its name.
+                self.assertNotRegex(page, rf"(?m)^\.B {option} \S+ [a-z]")
                 self.assertIn(option, offered)
                 self.assertIn(f"{option}[", zsh)
 

@@ -29,7 +29,8 @@ constexpr const char* general_page =
   cloche --version
 
 A sandbox has a shell, the usual tools, Python, and files of its own; nothing of this machine shows in it, and it has
-no network. All that runs in it is WebAssembly. When the command has ended the sandbox is gone.
+no network. What runs in it is WebAssembly, or with --engine linux any Linux program. When the command has ended the
+sandbox is gone.
 
   cloche run 'echo hello | tr a-z A-Z'
   cloche run --packages pandas 'python3 -c "import pandas; print(pandas.__version__)"'

@@ -71,8 +71,9 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
   --e2b-secure-only         refuses to make sandboxes for E2B's clients that ask for no tokens (secure: false)
   --e2b-debug               for E2B's clients with E2B_DEBUG=true: one sandbox without a token, which all programs of this
                             machine reach at its ports 49983 and 49999
-  --e2b-template NAME=IMAGE a template of E2B's sandboxes: NAME is a sandbox of the linux engine made of that IMAGE (cloche image
-                            list); may be repeated
+  --e2b-template NAME=IMAGE
+                            a template of E2B's sandboxes: NAME is a sandbox of the linux engine made of that IMAGE
+                            (cloche image list); may be repeated
   --e2b-net RULE            what of the network E2B's sandboxes have that say nothing of it, besides --session-net; "*" is
                             the internet; may be repeated (none). They may open what they name, unless --allow-session-net
                             says what: then that, and what they have
