@@ -23,8 +23,8 @@ CACHE = str(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "cl
 DOCKERFILE = r"""# A comment.
 FROM python:3.13-slim AS base
 ARG GREETING="hello there"
-ENV NAME=world \
-    TEXT="$GREETING, ${NAME}"
+ENV NAME=world
+ENV TEXT="$GREETING, ${NAME}" PATH="/opt/own:$PATH"
 WORKDIR /app
 COPY data/ ./data/
 COPY one.txt two.sh /app/bin/
@@ -32,7 +32,7 @@ COPY --chmod=600 one.txt secret
 RUN echo "$TEXT" >made.txt && \
     id -u >>made.txt
 RUN ["sh", "-c", "pwd >>made.txt"]
-RUN chmod 777 .
+RUN [ -d /nowhere ] || chmod 777 .
 USER sandbox
 RUN touch /tmp/by-user
 CMD ["python3"]

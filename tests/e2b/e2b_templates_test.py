@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import shlex
 import sys
 import tarfile
 import time
@@ -122,6 +123,24 @@ class Templates(unittest.TestCase):
         self.assertIn("no a", self.build("none", copy)[1]["reason"]["message"])
         self.assertEqual(self.send(template, archive(**{"a": b"text", "../../outside": b"x"})), 200)
         self.build("none", copy)  # whatever tar makes of that, it is inside
+
+    def test_variables_are_put_into_what_steps_say(self):
+        template, _ = self.request("variables")
+        self.assertEqual(self.send(template, archive(one=b"1")), 200)
+        odd = "a \\ \" ` $(exit 3) 'b'"
+        _, report = self.build(
+            "variables", {"type": "ENV", "args": ["PATH", "/opt/own/bin:$PATH", "OLD", "${PATH}", "ODD", odd]},
+            {"type": "ENV", "args": ["APP", "/srv/app", "NONE", "<$NOBODY>"]},
+            {"type": "WORKDIR", "args": ["$APP/deep"]}, {"type": "COPY", "args": ["one", "${APP}/two"], "filesHash": HASH},
+            {"type": "RUN", "args": [f"""
+                [[ $PATH == "/opt/own/bin:$OLD" && $OLD == *:/usr/bin:* && $NONE == "<>" ]] || exit 1
+                [[ $ODD == {shlex.quote(odd)} ]] || exit 2
+                [[ $PWD == /srv/app/deep && $(stat -c %U .. .) == $'user\nuser' && $(<../two) == 1 ]] || exit 3"""]})
+        self.assertEqual(report["status"], "ready", report)
+        _, report = self.build("wrong", {"type": "ENV", "args": ["A", "${a b}"]})
+        self.assertEqual((report["status"], report["reason"]["step"]), ("error", "1"))
+        grows = [{"type": "ENV", "args": ["A", "$A$A" if i else "a" * 1000]} for i in range(10)]
+        self.assertIn("more than", self.build("grows", *grows)[1]["reason"]["message"])
 
     def test_a_build_is_begun_once_and_the_latest_counts(self):
         first, old = self.request()

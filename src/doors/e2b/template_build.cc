@@ -20,6 +20,7 @@ constexpr std::size_t log_entries_max = 5000;
 constexpr std::size_t entry_max_bytes = 4096;
 constexpr std::size_t page_entries = 100;
 constexpr std::size_t said_max_bytes = 2000;
+constexpr std::size_t word_max_bytes = 128 << 10;  // of one that has variables in it
 
 // Puts what an archive has of a source ($2) at its target ($3), for an owner ($4), with a mode ($5)
 // or as it is. A folder's content goes into the target, as with a Dockerfile.
@@ -51,10 +52,30 @@ for each in "${found[@]}"; do
 done
 )sh";
 
+// Makes a folder ($1). Who works there ($2) owns what is made, as with this wire's other servers;
+// what was there is as it was.
+constexpr std::string_view workdir_script = R"sh(
+[ -d "$1" ] && exit
+made=$1
+until [ -d "$(dirname -- "$made")" ]; do made=$(dirname -- "$made"); done
+mkdir -p -- "$1" && chown -hR "$2:$2" -- "$made"
+)sh";
+
 Account account_of(std::string_view user) { return user == "root" ? Account::root : Account::user; }
 
 std::string path_from(const std::string& workdir, const std::string& path) {
   return path.starts_with('/') ? path : workdir + "/" + path;
+}
+
+// For a shell, which puts variables into it and does nothing else with it.
+std::string quoted_for_variables(std::string_view text) {
+  std::string word = "\"";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    static constexpr std::string_view special = "\\\"`";
+    if (special.find(text[i]) != text.npos || text.substr(i).starts_with("$(")) word += '\\';
+    word += text[i];
+  }
+  return word + '"';
 }
 
 // Lines of what a command prints, for the log.
@@ -224,15 +245,24 @@ std::optional<TemplateBuild::Failure> TemplateBuild::do_step(Sandbox& sandbox, T
       return command(sandbox, run, number);
     }
     case Kind::copy: return copy(sandbox, files, step, state, number);
-    case Kind::set_variables:
-      for (std::size_t i = 0; i + 1 < words.size(); i += 2)
-        sandbox.set_environment(words[i], words[i + 1]);
+    case Kind::set_variables: {
+      // Each has those of the steps before.
+      std::vector<std::string> values;
+      for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+        auto value = with_variables(sandbox, words[i + 1]);
+        if (auto* failure = std::get_if<Failure>(&value)) return std::move(*failure);
+        values.push_back(std::get<std::string>(std::move(value)));
+      }
+      for (std::size_t i = 0; i < values.size(); ++i)
+        sandbox.set_environment(words[2 * i], values[i]);
       return std::nullopt;
+    }
     case Kind::set_workdir: {
-      state.workdir = path_from(state.folder(), words[0]);
+      auto folder = with_variables(sandbox, words[0]);
+      if (auto* failure = std::get_if<Failure>(&folder)) return std::move(*failure);
+      state.workdir = path_from(state.folder(), std::get<std::string>(folder));
       RunOptions run;
-      // Who works there owns it, as with this wire's other servers; one that was there is as it was.
-      run.script = R"([ -d "$1" ] || { mkdir -p -- "$1" && chown "$2:$2" -- "$1"; })";
+      run.script = std::string(workdir_script);
       run.arguments = {"workdir", state.workdir, state.user};
       run.account = Account::root;
       return command(sandbox, run, number);
@@ -240,6 +270,26 @@ std::optional<TemplateBuild::Failure> TemplateBuild::do_step(Sandbox& sandbox, T
     case Kind::set_user: state.user = words[0]; return std::nullopt;
   }
   return std::nullopt;
+}
+
+std::variant<std::string, TemplateBuild::Failure> TemplateBuild::with_variables(
+    Sandbox& sandbox, const std::string& text) {
+  if (text.find('$') == text.npos) return text;
+  RunOptions run;
+  run.argv = {"/bin/bash", "-c", "printf %s " + quoted_for_variables(text)};
+  run.account = Account::root;
+  run.timeout = build_time;
+  run.stop = stop_.get_token();
+  run.output_limit_bytes = word_max_bytes;
+  RunResult result = sandbox.run(run);
+  if (result.stdout_truncated)
+    return Failure{fmt::format("with its variables a word has more than {} bytes", word_max_bytes)};
+  if (result.status == RunStatus::exited && result.exit_code == 0)
+    return std::move(result.stdout_data);
+  std::string& why = result.stderr_data.empty() ? result.reason : result.stderr_data;
+  why.resize(std::min(why.size(), said_max_bytes));
+  return Failure{fmt::format("the variables of '{}' cannot be put in: {}",
+                             text.substr(0, said_max_bytes), why)};
 }
 
 std::optional<TemplateBuild::Failure> TemplateBuild::command(Sandbox& sandbox,
@@ -279,6 +329,8 @@ std::optional<TemplateBuild::Failure> TemplateBuild::copy(Sandbox& sandbox, Temp
                                                           const std::string& number) {
   const TemplateFiles::Archive archive = files.find(owner_, step.files_hash);
   if (!archive) return Failure{"the files of this step were not sent, or have been forgotten"};
+  auto target = with_variables(sandbox, step.arguments[1]);
+  if (auto* failure = std::get_if<Failure>(&target)) return std::move(*failure);
   const std::string passing = "/tmp/." + random_hex(16);
   const Result<void> written = sandbox.files(Account::root).write(passing, *archive, 0600);
   if (!written)
@@ -289,10 +341,15 @@ std::optional<TemplateBuild::Failure> TemplateBuild::copy(Sandbox& sandbox, Temp
   };
   const std::string owner = word(2).substr(0, word(2).find(':'));
   RunOptions run;
-  run.argv = {
-      "/bin/bash", "-c",    std::string(copy_script),           "copy",
-      passing,     word(0), path_from(state.folder(), word(1)), owner.empty() ? state.user : owner,
-      word(3)};
+  run.argv = {"/bin/bash",
+              "-c",
+              std::string(copy_script),
+              "copy",
+              passing,
+              word(0),
+              path_from(state.folder(), std::get<std::string>(target)),
+              owner.empty() ? state.user : owner,
+              word(3)};
   run.account = Account::root;
   return command(sandbox, run, number);
 }

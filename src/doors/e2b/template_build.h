@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/mutex.h"
@@ -67,6 +68,8 @@ class TemplateBuild {
   void log(std::string_view level, std::string message, const std::string& step);
   std::optional<Failure> do_step(Sandbox& sandbox, TemplateFiles& files, const TemplateStep& step,
                                  StepState& state, const std::string& number);
+  // The text with the values of its variables.
+  std::variant<std::string, Failure> with_variables(Sandbox& sandbox, const std::string& text);
   std::optional<Failure> command(Sandbox& sandbox, const RunOptions& run,
                                  const std::string& number);
   std::optional<Failure> copy(Sandbox& sandbox, TemplateFiles& files, const TemplateStep& step,

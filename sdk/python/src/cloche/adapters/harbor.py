@@ -31,6 +31,8 @@ from ._dockerfile import BASES, Build, Copy, DockerfileError, Run, base_is_like_
 _ACCOUNTS: Dict[Union[str, int, None], str] = {
     None: "root", "root": "root", "0": "root", 0: "root", "sandbox": "user", "1000": "user", 1000: "user"}
 _SAID_MAX = 2000
+# Variables of a session, which no image has, and no Dockerfile sees.
+_OF_A_SESSION = {"HOME", "HOSTNAME", "LOGNAME", "OLDPWD", "PWD", "SHELL", "SHLVL", "TERM", "USER", "_"}
 
 
 def _list_of(value: Union[str, Sequence[str]]) -> Sequence[str]:
@@ -55,6 +57,7 @@ class ClocheEnvironment(BaseEnvironment):
         if url:
             self._options.update(url=url, token=token or os.environ.get("CLOCHE_TOKEN"))
         self._build = Build(base="debian")
+        self._dockerfile: Optional[Path] = None
         self._sandbox: Optional[aio.Sandbox] = None
         super().__init__(*args, **kwargs)
 
@@ -83,6 +86,7 @@ class ClocheEnvironment(BaseEnvironment):
             raise ValueError("a cloche sandbox is one computer: this task wants several, by a Compose file")
         dockerfile = self.environment_dir / "Dockerfile"
         if dockerfile.exists():
+            self._dockerfile = dockerfile
             self._build = read_dockerfile(dockerfile)
         elif image:
             self._build = Build(base=image)
@@ -98,8 +102,7 @@ class ClocheEnvironment(BaseEnvironment):
         return [f"[{host}]" if ":" in host else host for host in self.network_policy.allowed_hosts]
 
     def _create_options(self) -> Dict[str, Any]:
-        options: Dict[str, Any] = {**self._options, "timeout_ms": 0, "network": self._network(),
-                                   "env": {**self._build.env, **self._startup_env()}}
+        options: Dict[str, Any] = {**self._options, "timeout_ms": 0, "network": self._network()}
         if self._engine == "linux":
             options.update(engine="linux", image=self._build.base)
         limits: Dict[str, Any] = {}
@@ -119,6 +122,7 @@ class ClocheEnvironment(BaseEnvironment):
             return
         self._sandbox = await aio.Sandbox.create(**self._create_options())
         try:
+            await self._set_variables(self._sandbox)
             for step in self._build.steps:
                 await (self._do_run(step) if isinstance(step, Run) else self._do_copy(step))
             await self.ensure_dirs(self._mount_targets(writable_only=True))
@@ -126,6 +130,14 @@ class ClocheEnvironment(BaseEnvironment):
         except BaseException:
             await self.stop(delete=True)
             raise
+
+    async def _set_variables(self, sandbox: aio.Sandbox) -> None:
+        if self._dockerfile is not None:
+            own = await sandbox.env.all()
+            inherited = {name: value for name, value in own.items() if name not in _OF_A_SESSION}
+            self._build = read_dockerfile(self._dockerfile, inherited)
+        for name, value in {**self._build.env, **self._startup_env()}.items():
+            await sandbox.env.set(name, value)
 
     async def stop(self, delete: bool) -> None:
         """Ends the sandbox; none is kept."""
