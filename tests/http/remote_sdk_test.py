@@ -243,6 +243,27 @@ class Remote(unittest.TestCase):
         self.assertEqual(len(lost), 1)
         self.assertEqual(sbx.files.read_text("file"), "text\n")
 
+    def test_a_session_that_has_ended_is_no_missing_file(self):
+        wire = Wire(self.server.port)
+        self.addCleanup(wire.listener.close)
+        with Sandbox(url=f"http://127.0.0.1:{wire.port}", token=TOKEN) as sbx:
+            sbx.files.write("f", "here")
+            self.assertEqual(self.server.json("DELETE", f"/sessions/{sbx.session_id}", token=TOKEN)[0], 200)
+            for _ in ("the same connection", "another one"):
+                for ask in (lambda: sbx.files.exists("f"), lambda: sbx.files.read("f"), lambda: sbx.files.write("f", ""),
+                            lambda: sbx.python.execute("1"), sbx.fork):
+                    with self.assertRaisesRegex(ServerError, f"has no session {sbx.session_id} any more"):
+                        ask()
+                wire.cut()
+
+            async def awaited() -> bool:
+                async with aio.Sandbox(url=self.server.url, token=TOKEN) as own:
+                    self.server.json("DELETE", f"/sessions/{own.session_id}", token=TOKEN)
+                    return await own.files.exists("f")
+
+            with self.assertRaisesRegex(ServerError, "any more"):
+                asyncio.run(awaited())
+
     def test_a_message_may_take_longer_than_a_silence(self):
         slow = SlowReader()
         with mock.patch.object(_websocket, "_SILENCE_SECONDS", slow.silence_seconds):

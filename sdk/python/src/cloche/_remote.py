@@ -23,6 +23,7 @@ from ._wire import request_line
 
 _READS = frozenset({"files.read", "files.list", "files.stat", "files.glob", "files.tarOut", "python.snapshotState", "env.get", "env.list",
                     "packages.list", "history.list", "snapshot.list", "figures", "ping", "session.list"})
+_NOT_THERE = ("ENOENT: there is no session '", "ENOENT: there is no sandbox '")
 GONE = "gone"
 """What a connection calls a sandbox whose session it has not found again."""
 
@@ -88,7 +89,7 @@ class RemoteServer(Server):
             if isinstance(error, ConnectionLostError) and method in _READS and self._ended is None:
                 threading.Thread(target=again, name="cloche reconnects", daemon=True).start()
             elif error is not None:
-                _set(outer, error=error)
+                _set(outer, error=self._of_ended(name, error))
             else:
                 _set(outer, self._named(method, params, done.result()))
 
@@ -100,6 +101,12 @@ class RemoteServer(Server):
 
         send()
         return request
+
+    def _of_ended(self, name: Optional[str], error: BaseException) -> BaseException:
+        """What says that a sandbox is not there any more is not told as of a file that is not."""
+        if name is None or not isinstance(error, SandboxError) or not error.message.startswith(_NOT_THERE):
+            return error
+        return ServerError(f"the sandbox has ended: {self._url} has no session {self.session_of(name) or name} any more")
 
     def _send_request(self, method: str, params: dict[str, Any], pending: _Pending, answered: Any) -> int:
         wire = dict(params)
