@@ -2,6 +2,7 @@
 """`cloche.Sandbox(url=...)` and `cloche.aio`: the Python package against a server."""
 import asyncio
 import base64
+import contextlib
 import hashlib
 import re
 import socket
@@ -10,6 +11,7 @@ import threading
 import time
 import unittest
 from pathlib import Path
+from typing import Iterator
 from unittest import mock
 
 from server import Server
@@ -190,12 +192,29 @@ class Remote(unittest.TestCase):
         sbx.commands.serve(serve("again"))
         self.assertEqual(sbx.commands.run("name").stdout, "again\n")
 
+    @contextlib.contextmanager
+    def proxy_without_websockets(self) -> "Iterator[str]":
+        """Passes one request on, as nginx does by itself: without its fields Upgrade and Connection."""
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            def pass_on() -> None:
+                with listener.accept()[0] as near, socket.create_connection(("127.0.0.1", self.server.port)) as far:
+                    lines = near.recv(65536).split(b"\r\n")
+                    far.sendall(b"\r\n".join(line for line in lines if not line.startswith((b"Upgrade:", b"Connection:"))))
+                    near.sendall(far.recv(65536))
+
+            thread = threading.Thread(target=pass_on)
+            thread.start()
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+            thread.join()
+
     def test_what_is_refused(self):
         for options in ({"token": "wrong"}, {"token": None}):
             with self.assertRaises(ServerError):
                 Sandbox(url=self.server.url, **options)
         with self.assertRaises(ServerError):
             Sandbox(url="http://127.0.0.1:1", token=TOKEN)
+        with self.proxy_without_websockets() as url, self.assertRaisesRegex(ServerError, "a proxy before it must pass Upgrade"):
+            Sandbox(url=url, token=TOKEN)
         with self.assertRaises(ValueError):
             Sandbox(url="ftp://example.com", token=TOKEN)
         with self.assertRaises(TypeError):
