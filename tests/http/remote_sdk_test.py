@@ -274,6 +274,7 @@ class Remote(unittest.TestCase):
                     with self.assertRaisesRegex(ServerError, f"has no session {sbx.session_id} any more"):
                         ask()
                 wire.cut()
+            self.assertFalse(sbx.is_alive)
 
             async def awaited() -> bool:
                 async with aio.Sandbox(url=self.server.url, token=TOKEN) as own:

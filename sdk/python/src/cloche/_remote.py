@@ -12,7 +12,7 @@ import threading
 import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NoAnswer
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Set
 
 from ._calls import Call
 from ._errors import ConnectionLostError, SandboxError, ServerError
@@ -50,6 +50,7 @@ class RemoteServer(Server):
         self._ids: Dict[str, str] = {}
         self._names: Dict[str, str] = {}
         self._sessions: Dict[str, str] = {}
+        self._ended_sandboxes: Set[str] = set()
         self._socket: Optional[WebSocket] = None
         self._connect()
 
@@ -66,6 +67,10 @@ class RemoteServer(Server):
     def make_ready(self) -> None:
         """Connects again where the connection is lost."""
         self._ensure_connected()
+
+    def has(self, sandbox_id: str) -> bool:
+        """False once its session was not there any more."""
+        return self.is_running and sandbox_id not in self._ended_sandboxes
 
     def session_of(self, sandbox_id: str) -> Optional[str]:
         """The session that a sandbox is."""
@@ -106,6 +111,7 @@ class RemoteServer(Server):
         """What says that a sandbox is not there any more is not told as of a file that is not."""
         if name is None or not isinstance(error, SandboxError) or not error.message.startswith(_NOT_THERE):
             return error
+        self._ended_sandboxes.add(name)
         return ServerError(f"the sandbox has ended: {self._url} has no session {self.session_of(name) or name} any more")
 
     def _send_request(self, method: str, params: dict[str, Any], pending: _Pending, answered: Any) -> int:

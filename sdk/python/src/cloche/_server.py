@@ -156,6 +156,10 @@ class Server:
         """Whether it takes requests."""
         return self._ended is None
 
+    def has(self, sandbox_id: str) -> bool:
+        """Whether it takes requests for a sandbox, as far as is known."""
+        return self.is_running
+
     def submit(self, method: str, params: dict[str, Any], on_output: Optional[OutputHandler] = None,
                on_question: Optional[QuestionHandler] = None,
                command: Optional[CommandListener] = None) -> Request:
