@@ -8,6 +8,7 @@ from inspect_ai.solver import solver
 from inspect_ai.tool import bash, python
 from inspect_ai.util._sandbox.self_check import *  # noqa: F403
 
+from cloche import SandboxError
 from cloche.adapters.inspect_ai import ClocheSandboxConfig, ClocheSandboxEnvironment
 
 # It makes a user by adduser and runs as that one. A sandbox has two users, whom the host tells apart when it starts a
@@ -46,3 +47,16 @@ async def test_a_task(tmp_path):
     assert log.results.scores[0].metrics["accuracy"].value == 1, [one.output.completion for one in log.samples]
     with pytest.raises(ValueError, match="Compose"):
         await ClocheSandboxEnvironment.sample_init("checks", "compose.yaml", {})
+
+
+async def test_the_engine_and_the_image_are_asked_for():
+    with pytest.raises(SandboxError, match="no image 'nonesuch'|'engine' may not be linux"):
+        await ClocheSandboxEnvironment.sample_init("checks", ClocheSandboxConfig(engine="linux", image="nonesuch"), {})
+
+
+async def test_an_empty_variable_names_no_server(monkeypatch):
+    monkeypatch.setenv("CLOCHE_URL", "")
+    monkeypatch.setenv("CLOCHE_TOKEN", "")
+    environments = await ClocheSandboxEnvironment.sample_init("checks", None, {})
+    assert (await environments["default"].exec(["echo", "here"])).stdout == "here\n"
+    await ClocheSandboxEnvironment.sample_cleanup("checks", None, environments, False)

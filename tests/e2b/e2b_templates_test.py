@@ -117,6 +117,7 @@ class Templates(unittest.TestCase):
         template, report = self.build("none", copy)
         self.assertEqual((report["status"], report["reason"]["step"]), ("error", "1"))
         self.assertIn("not sent", report["reason"]["message"])
+        self.assertEqual(self.ask("GET", "/templates/aliases/none")[0], 404)
         self.assertEqual(self.send(template, b"this is no archive"), 200)
         self.assertEqual(self.build("none", copy)[1]["status"], "error")
         self.assertEqual(self.send(template, archive(b=b"text")), 200)

@@ -391,6 +391,11 @@ class Processes(WithServer):
         status, gone = self.box.call("process.Process/SendSignal", {"process": {"pid": pid}, "signal": "SIGNAL_SIGKILL"})
         self.assertEqual((status, gone["code"]), (404, "not_found"))
 
+    def test_proxies_are_told_not_to_hold_streams_back(self):
+        status, headers, _ = self.box.agent("POST", "/process.Process/Start", framed({"process": {"cmd": "/bin/true"}}),
+                                            **{"Content-Type": "application/connect+json"})
+        self.assertEqual((status, headers["X-Accel-Buffering"]), (200, "no"))
+
     def test_a_stream_ends_with_its_sandbox(self):
         box = Box(self.server)
         connection = self.server.connection()

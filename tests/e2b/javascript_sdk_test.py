@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JavaScript client of E2B runs javascript_program.mjs."""
+"""The JavaScript clients of E2B run programs that know nothing of Cloche."""
 import shutil
 import unittest
 from pathlib import Path
 
 from clients import Clients, run
 
-VERSIONS = ["e2b@2.51.0"]
+# compatibility.md has them too.
+VERSIONS = ["e2b@2.51.0", "@e2b/code-interpreter@2.8.0"]
 OLDEST_NODE = 20
 
 
@@ -20,11 +21,15 @@ class JavaScriptClient(Clients):
             return f"this client wants Node {OLDEST_NODE}, here is {version}"
         (cls.folder / "package.json").write_text('{"private": true}')
         done = run(["npm", "install", "--silent", "--no-audit", "--no-fund", *VERSIONS], cwd=cls.folder)
-        shutil.copy(Path(__file__).parent / "javascript_program.mjs", cls.folder / "program.mjs")
+        for name in ("javascript_program.mjs", "javascript_code_program.mjs"):
+            shutil.copy(Path(__file__).parent / name, cls.folder)
         return done.stderr + done.stdout if done.returncode != 0 else ""
 
     def test_a_program_for_e2b_runs(self):
-        self.check(["node", "program.mjs"])
+        self.check(["node", "javascript_program.mjs"])
+
+    def test_a_program_for_the_code_interpreter_runs(self):
+        self.check(["node", "javascript_code_program.mjs"])
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def ports(sandbox):
 
 def what_is_not_there(sandbox):
     assert "UNIMPLEMENTED" in str(fails(SandboxException, lambda: sandbox.files.watch_dir("new"))).upper()
-    assert "no template 'other'" in str(fails(SandboxException, lambda: Sandbox.create("other")))
+    assert "template 'other' was not found" in str(fails(SandboxException, lambda: Sandbox.create("other")))
 
 
 def cells():

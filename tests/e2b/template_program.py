@@ -61,7 +61,7 @@ def tags() -> None:
         Sandbox.create("mine:v1")
         raise AssertionError("no exception")
     except Exception as problem:
-        assert "no template" in str(problem), problem
+        assert "was not found" in str(problem), problem
 
 
 def failures() -> None:

@@ -2,6 +2,7 @@
 """`cloche.Sandbox(url=...)` and `cloche.aio`: the Python package against a server."""
 import asyncio
 import base64
+import contextlib
 import hashlib
 import re
 import socket
@@ -10,6 +11,7 @@ import threading
 import time
 import unittest
 from pathlib import Path
+from typing import Iterator
 from unittest import mock
 
 from server import Server
@@ -190,12 +192,29 @@ class Remote(unittest.TestCase):
         sbx.commands.serve(serve("again"))
         self.assertEqual(sbx.commands.run("name").stdout, "again\n")
 
+    @contextlib.contextmanager
+    def proxy_without_websockets(self) -> "Iterator[str]":
+        """Passes one request on, as nginx does by itself: without its fields Upgrade and Connection."""
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            def pass_on() -> None:
+                with listener.accept()[0] as near, socket.create_connection(("127.0.0.1", self.server.port)) as far:
+                    lines = near.recv(65536).split(b"\r\n")
+                    far.sendall(b"\r\n".join(line for line in lines if not line.startswith((b"Upgrade:", b"Connection:"))))
+                    near.sendall(far.recv(65536))
+
+            thread = threading.Thread(target=pass_on)
+            thread.start()
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+            thread.join()
+
     def test_what_is_refused(self):
         for options in ({"token": "wrong"}, {"token": None}):
             with self.assertRaises(ServerError):
                 Sandbox(url=self.server.url, **options)
         with self.assertRaises(ServerError):
             Sandbox(url="http://127.0.0.1:1", token=TOKEN)
+        with self.proxy_without_websockets() as url, self.assertRaisesRegex(ServerError, "a proxy before it must pass Upgrade"):
+            Sandbox(url=url, token=TOKEN)
         with self.assertRaises(ValueError):
             Sandbox(url="ftp://example.com", token=TOKEN)
         with self.assertRaises(TypeError):
@@ -242,6 +261,28 @@ class Remote(unittest.TestCase):
         thread.join()
         self.assertEqual(len(lost), 1)
         self.assertEqual(sbx.files.read_text("file"), "text\n")
+
+    def test_a_session_that_has_ended_is_no_missing_file(self):
+        wire = Wire(self.server.port)
+        self.addCleanup(wire.listener.close)
+        with Sandbox(url=f"http://127.0.0.1:{wire.port}", token=TOKEN) as sbx:
+            sbx.files.write("f", "here")
+            self.assertEqual(self.server.json("DELETE", f"/sessions/{sbx.session_id}", token=TOKEN)[0], 200)
+            for _ in ("the same connection", "another one"):
+                for ask in (lambda: sbx.files.exists("f"), lambda: sbx.files.read("f"), lambda: sbx.files.write("f", ""),
+                            lambda: sbx.python.execute("1"), sbx.fork):
+                    with self.assertRaisesRegex(ServerError, f"has no session {sbx.session_id} any more"):
+                        ask()
+                wire.cut()
+            self.assertFalse(sbx.is_alive)
+
+            async def awaited() -> bool:
+                async with aio.Sandbox(url=self.server.url, token=TOKEN) as own:
+                    self.server.json("DELETE", f"/sessions/{own.session_id}", token=TOKEN)
+                    return await own.files.exists("f")
+
+            with self.assertRaisesRegex(ServerError, "any more"):
+                asyncio.run(awaited())
 
     def test_a_message_may_take_longer_than_a_silence(self):
         slow = SlowReader()

@@ -247,6 +247,18 @@ class Legacy(HttpTest):
         self.assertEqual(text_of(self.call("bash", command="cat f", sandbox="shared")), "shared\n")
         self.legacy_call(two, "sandbox_delete", sandbox="shared")
 
+    def test_what_nobody_gave_a_name_is_not_shared_with_sessions(self) -> None:
+        self.call("bash", command="echo modern >f")
+        forks = self.call("sandbox_fork")["structuredContent"]["sandboxes"]
+        session = self.open()
+        self.assertEqual(text_of(self.legacy_call(session, "bash", command="ls | wc -l")), "0\n")
+        listed = self.legacy_call(session, "sandbox_list")["structuredContent"]["sandboxes"]
+        self.assertEqual([each["name"] for each in listed], ["default"])
+        self.legacy_call(session, "sandbox_delete", sandbox="default")
+        self.assertEqual(text_of(self.call("bash", command="cat f", sandbox=forks[0])), "modern\n")
+        self.assertEqual(text_of(self.call("bash", command="cat f")), "modern\n")
+        self.call("sandbox_delete", sandbox=forks[0])
+
     def test_the_user_is_asked_on_the_stream_of_the_call(self) -> None:
         session = self.open(capabilities={"elicitation": {}})
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=WAIT_SECONDS)

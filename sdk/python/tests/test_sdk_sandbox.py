@@ -53,10 +53,22 @@ class Contract(unittest.TestCase):
         self.assertFalse(sbx.is_alive)
 
     def test_a_server_that_is_not_there_or_broken(self) -> None:
-        for program, words in (("/nonesuch/cloche", "no program"), ("/bin/false", "ended"), ("/bin/cat", "")):
+        for program, words in (("/nonesuch/cloche", "no program"), ("/bin/false", "/bin/false has ended with status 1"),
+                               ("/bin/true", "/bin/true has ended"), ("/bin/cat", "/bin/cat has ended"),
+                               ("/bin/echo", "/bin/echo says .*: 'rpc --parent")):
             with mock.patch.dict(os.environ, CLOCHE_BINARY=program):
                 with self.assertRaisesRegex(RuntimeError, words):
                     Sandbox()
+
+    def test_a_program_that_says_something_else_first_is_not_waited_for(self) -> None:
+        for said in ("starting up ...", "5"):
+            with self.subTest(said), tempfile.TemporaryDirectory() as folder:
+                program = Path(folder, "cloche")
+                program.write_text(f"#!/bin/sh\necho '{said}'\nexec sleep 100000\n")
+                program.chmod(0o755)
+                with mock.patch.dict(os.environ, CLOCHE_BINARY=str(program)):
+                    with self.assertRaisesRegex(RuntimeError, f"{program} says what is no message of Cloche's: '{said}'"):
+                        Sandbox()
 
     def test_arguments_are_named(self) -> None:
         with self.assertRaises(TypeError):

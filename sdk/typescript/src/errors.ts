@@ -46,6 +46,8 @@ const sandboxCode = 1
 /** The error for one of the wire. */
 export function errorOf(code: number, message: string): ClocheError {
   if (code !== sandboxCode) return new ClocheError(message, code === -32602 ? 'EINVAL' : undefined)
+  // No file is missing then.
+  if (/^ENOENT: there is no (session|sandbox) '/.test(message)) return new ServerError(`the sandbox has ended: ${message.slice(8)}`)
   const name = /^(E[A-Z0-9]+):/.exec(message)?.[1]
   if (name === 'ECANCELED') return new CancelledError(message, name)
   if (name === 'ETIMEDOUT') return new TimeoutError(message, name)

@@ -266,6 +266,14 @@ test('a terminal of a server', async () => {
   await sbx.kill()
 })
 
+test('a session that has ended is no missing file', async () => {
+  const sbx = await Sandbox.create({ url: server.url, token })
+  await fetch(`${server.url}/sessions/${sbx.sessionId}`, { method: 'DELETE', headers: { authorization: `Bearer ${token}` } })
+  for (const ask of [() => sbx.files.exists('f'), () => sbx.files.read('f'), () => sbx.commands.run('true')])
+    await assert.rejects(ask(), (error) => error instanceof ServerError && /has ended.*session/.test(error.message))
+  await sbx.kill()
+})
+
 test('a terminal whose handler throws hangs up', async () => {
   const sbx = await Sandbox.create({ url: server.url, token })
   const terminal = await sbx.terminal({ onData: () => { throw new RangeError('full') } })

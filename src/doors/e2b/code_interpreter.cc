@@ -30,7 +30,7 @@ http::Response no_context(const std::string& id) {
 
 http::Response no_language(std::string_view name) {
   return text_answer(
-      500,
+      400,
       fmt::format("there is no language '{}': python, javascript, typescript and bash are", name));
 }
 

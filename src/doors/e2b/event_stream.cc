@@ -27,13 +27,15 @@ std::shared_ptr<EventStream> EventStream::begin(http::Exchange& exchange,
   std::shared_ptr<EventStream> stream(new EventStream(std::move(form)));
   const std::weak_ptr<EventStream> weak = stream;
   const MutexLock lock(stream->mutex_);
-  stream->answer_ = exchange.begin({200, {{"Content-Type", stream->form_.type}}, {}},
-                                   {.changed =
-                                        [weak] {
-                                          if (const auto strong = weak.lock()) strong->changed();
-                                        },
-                                    .silence = silence,
-                                    .pulse = stream->form_.pulse});
+  // The second field: a proxy passes on what comes as it comes.
+  stream->answer_ =
+      exchange.begin({200, {{"Content-Type", stream->form_.type}, {"X-Accel-Buffering", "no"}}, {}},
+                     {.changed =
+                          [weak] {
+                            if (const auto strong = weak.lock()) strong->changed();
+                          },
+                      .silence = silence,
+                      .pulse = stream->form_.pulse});
   return stream;
 }
 

@@ -124,8 +124,8 @@ http::Response E2bDoor::create(const std::string& owner, const http::Request& re
     wish.snapshot_id = std::move(built->snapshot_id);
   } else if (parts_.boxes.template_name(owner, wish.template_id).empty()) {
     return rest_error(404,
-                      fmt::format("there is no template '{}': say base, code-interpreter-v1, the "
-                                  "name of one that was built or the id of a snapshot",
+                      fmt::format("the template '{}' was not found: say base, code-interpreter-v1, "
+                                  "the name of one that was built or the id of a snapshot",
                                   wish.template_id));
   }
   const auto make = [&]() -> http::Response {

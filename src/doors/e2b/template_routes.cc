@@ -26,7 +26,7 @@ std::string_view word_of(Status status) {
 }
 
 http::Response unknown_template(std::string_view said) {
-  return rest_error(404, fmt::format("there is no template '{}'", said));
+  return rest_error(404, fmt::format("the template '{}' was not found", said));
 }
 
 http::Response refused(const Denial& denial) { return rest_error(denial.status, denial.sentence); }
@@ -126,6 +126,10 @@ http::Response TemplateRoutes::answer(const std::string& owner, const http::Requ
   if (words[0] == "tags" && words.size() == 1) return tags(owner, request);
   if (words[0] == "aliases" && words.size() == 2 && is_get) {
     const auto found = templates_.find(owner, words[1]);
+    // Who asks builds what is not there: one whose build failed is not.
+    if (found && found->tags.empty() && found->latest &&
+        found->latest->status() == TemplateBuild::Status::error)
+      return unknown_template(words[1]);
     const std::string id = found ? found->id : templates_.usual(owner, words[1]);
     if (id.empty()) return unknown_template(words[1]);
     return json_answer(200, {{"templateID", id}, {"public", false}});

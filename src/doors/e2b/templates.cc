@@ -110,7 +110,7 @@ std::optional<Denial> Templates::begin(const std::string& owner, const std::stri
     if (const auto built = resolve(owner, plan.from_template)) {
       wish.snapshot_id = built->snapshot_id;
     } else if (boxes_.template_name(owner, plan.from_template).empty()) {
-      return Denial{404, fmt::format("there is no template '{}'", plan.from_template)};
+      return Denial{404, fmt::format("the template '{}' was not found", plan.from_template)};
     }
   }
   Job job{.owner = owner,

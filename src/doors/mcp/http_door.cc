@@ -164,7 +164,7 @@ void HttpDoor::post_modern(const std::string& owner, const http::Request& reques
 
   const Tenant its = tenant(owner);
   const auto peer =
-      std::make_shared<Peer>(parts_.hub, Scope{its.space, its.space, its.subscriptions, owner});
+      std::make_shared<Peer>(parts_.hub, Scope{its.own, its.named, its.subscriptions, owner});
   {
     const MutexLock lock(mutex_);
     if (stopping_) return exchange->send(refusal(503, "the server is about to end"));
@@ -245,7 +245,10 @@ void HttpDoor::remove(const std::string& owner, const http::Request& request,
 HttpDoor::Tenant HttpDoor::tenant(const std::string& owner) {
   const MutexLock lock(mutex_);
   Tenant& its = tenants_[owner];
-  if (!its.space) its.space = parts_.hub.make_space();
+  if (!its.own) {
+    its.own = parts_.hub.make_space();
+    its.named = parts_.hub.make_space();
+  }
   return its;
 }
 
@@ -260,7 +263,7 @@ std::shared_ptr<Peer> HttpDoor::session(const std::string& id, const std::string
 std::string HttpDoor::open_session(const std::string& owner) {
   const Tenant its = tenant(owner);
   const auto peer = std::make_shared<Peer>(
-      parts_.hub, Scope{parts_.hub.make_space(), its.space, its.subscriptions, owner});
+      parts_.hub, Scope{parts_.hub.make_space(), its.named, its.subscriptions, owner});
   const std::string id = random_uuid();
   {
     const MutexLock lock(mutex_);
@@ -334,7 +337,10 @@ void HttpDoor::stop() {
     peer->cancel_all();
     peer->scope().own->close();
   }
-  for (const auto& [owner, its] : tenants) its.space->close();
+  for (const auto& [owner, its] : tenants) {
+    its.own->close();
+    its.named->close();
+  }
 }
 
 }  // namespace cloche::mcp

@@ -50,7 +50,8 @@ class HttpDoor {
  private:
   // What a token has for good.
   struct Tenant {
-    std::shared_ptr<Space> space;
+    std::shared_ptr<Space> own;    // what clients without a session use and gave no name
+    std::shared_ptr<Space> named;  // what any client gave a name
     std::shared_ptr<Subscriptions> subscriptions = std::make_shared<Subscriptions>();
   };
   struct Session {

@@ -12,7 +12,7 @@ import threading
 import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NoAnswer
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Set
 
 from ._calls import Call
 from ._errors import ConnectionLostError, SandboxError, ServerError
@@ -23,6 +23,7 @@ from ._wire import request_line
 
 _READS = frozenset({"files.read", "files.list", "files.stat", "files.glob", "files.tarOut", "python.snapshotState", "env.get", "env.list",
                     "packages.list", "history.list", "snapshot.list", "figures", "ping", "session.list"})
+_NOT_THERE = ("ENOENT: there is no session '", "ENOENT: there is no sandbox '")
 GONE = "gone"
 """What a connection calls a sandbox whose session it has not found again."""
 
@@ -49,6 +50,7 @@ class RemoteServer(Server):
         self._ids: Dict[str, str] = {}
         self._names: Dict[str, str] = {}
         self._sessions: Dict[str, str] = {}
+        self._ended_sandboxes: Set[str] = set()
         self._socket: Optional[WebSocket] = None
         self._connect()
 
@@ -65,6 +67,10 @@ class RemoteServer(Server):
     def make_ready(self) -> None:
         """Connects again where the connection is lost."""
         self._ensure_connected()
+
+    def has(self, sandbox_id: str) -> bool:
+        """False once its session was not there any more."""
+        return self.is_running and sandbox_id not in self._ended_sandboxes
 
     def session_of(self, sandbox_id: str) -> Optional[str]:
         """The session that a sandbox is."""
@@ -88,7 +94,7 @@ class RemoteServer(Server):
             if isinstance(error, ConnectionLostError) and method in _READS and self._ended is None:
                 threading.Thread(target=again, name="cloche reconnects", daemon=True).start()
             elif error is not None:
-                _set(outer, error=error)
+                _set(outer, error=self._of_ended(name, error))
             else:
                 _set(outer, self._named(method, params, done.result()))
 
@@ -100,6 +106,13 @@ class RemoteServer(Server):
 
         send()
         return request
+
+    def _of_ended(self, name: Optional[str], error: BaseException) -> BaseException:
+        """What says that a sandbox is not there any more is not told as of a file that is not."""
+        if name is None or not isinstance(error, SandboxError) or not error.message.startswith(_NOT_THERE):
+            return error
+        self._ended_sandboxes.add(name)
+        return ServerError(f"the sandbox has ended: {self._url} has no session {self.session_of(name) or name} any more")
 
     def _send_request(self, method: str, params: dict[str, Any], pending: _Pending, answered: Any) -> int:
         wire = dict(params)

@@ -28,6 +28,16 @@ QuestionHandler = Callable[[str, Dict[str, Any], "Callable[[Any], None]", "Calla
 """Told (method, params, reply, fail) on the thread that reads; answers by one of both, later."""
 
 _END_SECONDS = 5
+_SHOWN_BYTES = 200
+
+
+def _message_of(line: bytes) -> "Optional[dict[str, Any]]":
+    """None: it is no message."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return None
+    return message if isinstance(message, dict) else None
 
 
 class CallAnswerer(Protocol):
@@ -107,20 +117,22 @@ class Server:
         self._ended: Optional[str] = None
         self._users = 0
         self.progress = Progress()
-        binary = find_binary()
+        self._binary = find_binary()
+        self._was_heard = False
+        self._foreign: Optional[bytes] = None  # what it printed that is no message
         self._log: IO[bytes] = tempfile.TemporaryFile()
-        self._process = self._start(binary)
+        self._process = self._start()
         self._reader = threading.Thread(target=self._read, name="cloche reader", daemon=True)
         self._reader.start()
 
-    def _start(self, binary: str) -> "subprocess.Popen[bytes]":
+    def _start(self) -> "subprocess.Popen[bytes]":
         try:
             return subprocess.Popen(
-                [binary, "rpc", "--parent", str(os.getpid())], stdin=subprocess.PIPE,
+                [self._binary, "rpc", "--parent", str(os.getpid())], stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=self._log, start_new_session=True)
         except OSError as error:
             self._log.close()
-            raise ServerError(f"the server {binary} cannot be started: {error.strerror or error}") from error
+            raise ServerError(f"the server {self._binary} cannot be started: {error.strerror or error}") from error
 
     @property
     def pid(self) -> int:
@@ -143,6 +155,10 @@ class Server:
     def is_running(self) -> bool:
         """Whether it takes requests."""
         return self._ended is None
+
+    def has(self, sandbox_id: str) -> bool:
+        """Whether it takes requests for a sandbox, as far as is known."""
+        return self.is_running
 
     def submit(self, method: str, params: dict[str, Any], on_output: Optional[OutputHandler] = None,
                on_question: Optional[QuestionHandler] = None,
@@ -182,7 +198,14 @@ class Server:
         assert stdout is not None
         try:
             for line in stdout:
-                self._handle(json.loads(line))
+                message = _message_of(line)
+                if message is None:
+                    # It may run on, and would be waited for.
+                    self._foreign = line
+                    self._process.kill()
+                    break
+                self._was_heard = True
+                self._handle(message)
         except (OSError, ValueError):
             pass
         self._process.wait()
@@ -343,7 +366,10 @@ class Server:
             words = self._log.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
         except (OSError, ValueError):
             words = ""
-        text = "the server has ended"
+        if self._foreign is not None:
+            shown = self._foreign[:_SHOWN_BYTES].decode("utf-8", "replace").strip()
+            return f"{self._binary} says what is no message of Cloche's: {shown!r}"
+        text = "the server has ended" if self._was_heard else f"the server {self._binary} has ended"
         if status:
             text += f" with status {status}" if status > 0 else f" by signal {-status}"
         return text + (f": {words}" if words else "")

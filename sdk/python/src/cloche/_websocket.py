@@ -94,6 +94,8 @@ class WebSocket:
             raise ServerError(f"{url} refuses the token" if token else f"{url} wants a token: give token=...")
         accept = base64.b64encode(hashlib.sha1((key + _GUID).encode()).digest()).decode()
         answered = {line.partition(":")[0].strip().lower(): line.partition(":")[2].strip() for line in lines[1:]}
+        if status == "426":
+            raise ServerError(f"{url} was not asked for a WebSocket: a proxy before it must pass Upgrade and Connection on")
         if status != "101" or answered.get("sec-websocket-accept") != accept:
             raise ServerError(f"{url} is no Cloche server, or refuses: {lines[0]}")
 

@@ -414,7 +414,7 @@ class Sandbox:
     @property
     def is_alive(self) -> bool:
         """Whether it can be used."""
-        return self._link.open and self._link.server.is_running
+        return self._link.open and self._link.server.has(self._link.sandbox_id)
 
     @property
     def session_id(self) -> Optional[str]:

@@ -5,8 +5,11 @@ The configuration is a `ClocheSandboxConfig`, or the name of a JSON file with on
 
     Task(..., sandbox=("cloche", "cloche.json"))          # {"packages": ["numpy"], "network": ["example.com:443"]}
 
+`ClocheSandboxConfig(engine="linux", image="debian")` are boxes of native programs with an image that `cloche image` has.
+Inspect's `text_editor` and `bash_session` need these: they put a program for x86 into the sandbox.
+
 Environment variables `CLOCHE_URL` and `CLOCHE_TOKEN` say of which server, where the configuration does not.
-Programs run as the sandbox's user or as its root; other users, images and Compose files are refused.
+Programs run as the sandbox's user or as its root; other users and Compose files are refused.
 """
 from __future__ import annotations
 
@@ -37,6 +40,8 @@ class ClocheSandboxConfig(BaseModel):
     env: tuple[tuple[str, str], ...] = ()
     fs_limit_bytes: int = 1 << 30
     memory_bytes: Optional[int] = None
+    engine: Optional[str] = None
+    image: Optional[str] = None
     url: Optional[str] = None
     token: Optional[str] = None
 
@@ -74,8 +79,9 @@ class ClocheSandboxEnvironment(SandboxEnvironment):
         wish = _config_of(config)
         sandbox = await aio.Sandbox.create(
             timeout_ms=0, fs_limit_bytes=wish.fs_limit_bytes, packages=wish.packages, env=dict(wish.env),
-            network=list(wish.network) or None, url=wish.url or os.environ.get("CLOCHE_URL"),
-            token=wish.token or os.environ.get("CLOCHE_TOKEN"),
+            network=list(wish.network) or None, engine=wish.engine, image=wish.image,
+            url=wish.url or os.environ.get("CLOCHE_URL") or None,
+            token=wish.token or os.environ.get("CLOCHE_TOKEN") or None,
             limits=None if wish.memory_bytes is None else {"memory_bytes": wish.memory_bytes})
         return {"default": cls(sandbox)}
 

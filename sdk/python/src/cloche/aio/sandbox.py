@@ -352,7 +352,7 @@ class Sandbox:
     @property
     def is_alive(self) -> bool:
         """Whether it can be used."""
-        return self._link is not None and self._link.open and self._link.server.is_running
+        return self._link is not None and self._link.open and self._link.server.has(self._link.sandbox_id)
 
     async def fork(self) -> "Sandbox":
         """An independent sandbox that goes on from here."""
