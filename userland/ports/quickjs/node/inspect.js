@@ -293,11 +293,11 @@ function showObject(ctx, value, level) {
     isArray = true;
     items = () => typedItems(ctx, value);
   } else if (value instanceof Set) {
-    braces[0] = `${prefixOf(name, 'Set', '', `(${value.size})`)}{`;
+    braces[0] = `${prefixOf(name, 'Set', tag, `(${value.size})`)}{`;
     if (value.size === 0 && keys.length === 0) return `${braces[0]}}`;
     items = () => listItems(ctx, value, level + 1);
   } else if (value instanceof Map) {
-    braces[0] = `${prefixOf(name, 'Map', '', `(${value.size})`)}{`;
+    braces[0] = `${prefixOf(name, 'Map', tag, `(${value.size})`)}{`;
     if (value.size === 0 && keys.length === 0) return `${braces[0]}}`;
     items = () => mapItems(ctx, value, level + 1);
   } else if (typeof value === 'function') {
@@ -323,7 +323,7 @@ function showObject(ctx, value, level) {
     braces[0] = `${prefixOf(name, 'ArrayBuffer', tag === name ? '' : '', '')}{`;
     items = () => [`[Uint8Contents]: <${shown}${bytes.length > 50 ? ` ... ${bytes.length - 50} more byte${bytes.length > 51 ? 's' : ''}` : ''}>`, `byteLength: ${showPrimitive(ctx, bytes.length)}`];
   } else if (value instanceof Promise) {
-    braces[0] = `${prefixOf(name, 'Promise', '', '')}{`;
+    braces[0] = `${prefixOf(name, 'Promise', tag, '')}{`;
     items = () => {
       const { state, result } = promiseState(value);
       if (state === 'pending') return [paint(ctx, '<pending>', 'special')];
@@ -333,7 +333,7 @@ function showObject(ctx, value, level) {
       return [state === 'rejected' ? `${paint(ctx, '<rejected>', 'special')} ${text}` : text];
     };
   } else if (value instanceof WeakSet || value instanceof WeakMap) {
-    braces[0] = `${prefixOf(name, value instanceof WeakSet ? 'WeakSet' : 'WeakMap', '', '')}{`;
+    braces[0] = `${prefixOf(name, value instanceof WeakSet ? 'WeakSet' : 'WeakMap', tag, '')}{`;
     items = () => [paint(ctx, '<items unknown>', 'special')];
   } else if (value[Symbol.toStringTag] === 'Module') {
     braces[0] = '[Module: null prototype] {';

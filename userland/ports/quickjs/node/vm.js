@@ -10,10 +10,16 @@ class Script {
   runInNewContext(context = {}) { return inContext(this.source, context, this.name); }
   runInContext(context) { return inContext(this.source, context, this.name); }
 }
-// The names of the context are what `with` finds first.
+// The names of the context are what `with` finds first, so nothing of this function may have a name where the source is. What is declared by `var` is put
+// where its name is found, and functions by a line before the rest. A name that is nowhere is an error, unless the source asks what it is.
 function inContext(source, context, name) {
-  const scope = new Proxy(context, { has: () => true, get: (target, key) => (key === Symbol.unscopables ? undefined : key in target ? target[key] : key === 'globalThis' ? context : globalThis[key]) });
-  return native.evaluate('(function (scope, source) { with (scope) { return eval(source); } })', name)(scope, source);
+  const asked = new Set([...source.matchAll(/\btypeof\s*\(?\s*([\w$]+)/g)].map(([, one]) => one));
+  const missing = (key) => { if (!asked.has(key)) throw new ReferenceError(`${String(key)} is not defined`); };
+  const functions = new Set([...source.matchAll(/(?:^|[;}])\s*(?:async\s+)?function\s*\*?\s*([\w$]+)/gm)].map(([, one]) => one));
+  const scope = new Proxy(context, { has: (target, key) => !functions.has(key),
+    get: (target, key) => (key === Symbol.unscopables ? undefined : key in target ? target[key] : key === 'globalThis' ? context : key in globalThis ? globalThis[key] : missing(key)) });
+  const first = [...functions].map((one) => `try { globalThis.${one} = ${one}; } catch {}`).join('');
+  return native.evaluate(`(function () { with (arguments[0]) { return eval(${JSON.stringify(first + source)}); } })`, name)(scope);
 }
 const compileFunction = (source, names = [], options = {}) => native.evaluate(`(function (${names.join(',')}) {${source}\n})`, nameOf(options));
 module.exports = { Script, compileFunction, createContext: (context = {}) => context, isContext: () => true,
