@@ -315,6 +315,22 @@ for says in (0, 0, 8_000_000, 8_000_000):
 
     # --- What happens to it ----------------------------------------------------------------------
 
+    def test_what_a_client_does_not_wait_for_comes_to_its_end(self):
+        session = self.session_of(1)
+        sent = b"x" * 300_000
+        for name in ("closed", "gone"):
+            transport = self.transport(2, session)
+            channel = transport.open_session()
+            channel.exec_command(f"sleep 0.3; cat > part; mv part {name}")
+            channel.sendall(sent if name == "closed" else sent[:30000])
+            channel.shutdown_write()
+            if name == "closed":
+                channel.close()
+            else:
+                transport.close()
+            size = str(len(sent) if name == "closed" else 30000).encode()
+            until(lambda: self.ssh(2, session, f"wc -c < {name}", status=None).stdout.strip() == size, name)
+
     def test_the_end_of_a_session_is_the_end_of_its_connections(self):
         session = self.session_of(1)
         client = subprocess.Popen(["ssh", *self.options(2), f"sandbox+{session}@127.0.0.1", "echo begun; sleep 1000"],
