@@ -454,66 +454,6 @@ while True:
         for end in (near, far, sock):
             end.close()
 
-    def plain_transport(self, session: str):
-        try:
-            import paramiko
-        except ImportError as error:
-            self.skipTest(str(error))
-        transport = paramiko.Transport(socket.create_connection(("127.0.0.1", self.server.ssh_port), PATIENCE_S))
-        self.addCleanup(transport.close)
-        transport.start_client(timeout=PATIENCE_S)
-        transport.auth_password("sandbox+" + session, TOKEN)
-        return transport
-
-    def said_by(self, session: str, command: str) -> str:
-        return self.ask("POST", f"/sessions/{session}/commands", {"command": command})[1]["stdout"]
-
-    def test_what_a_client_does_not_wait_for_comes_to_its_end(self):
-        session = self.create(sshPublicKey=self.public_key)
-        sent = b"x" * 30000
-        for name in ("closed", "closed_and_gone", "gone"):
-            transport = self.plain_transport(session)
-            channel = transport.open_session()
-            channel.exec_command(f"cat > part; echo said; sleep 1; mv part {name}")
-            channel.sendall(sent)
-            if name == "gone":
-                channel.shutdown_write()
-            else:
-                channel.close()
-            if name != "closed":
-                transport.close()
-            until(lambda: self.said_by(session, f"wc -c < {name}").strip() == str(len(sent)), name)
-        # But not for ever, nor on a terminal.
-        transport = self.plain_transport(session)
-        for has_terminal in (False, True):
-            channel = transport.open_session()
-            if has_terminal:
-                channel.get_pty()
-            channel.exec_command("echo begun; exec sleep 1000")
-            self.assertEqual(channel.recv(5), b"begun")
-            channel.close()
-        until(lambda: "sleep 1000" not in self.said_by(session, "ps -ef | grep -v grep"), "they are ended")
-        self.assertTrue(transport.is_active())
-
-    def test_ports_do_not_take_the_room_of_commands(self):
-        session = self.create(sshPublicKey=self.public_key)
-        program = self.serve_inside(session, """
-import socket, time
-server = socket.create_server(("127.0.0.1", 8000), backlog=64)
-print("listening", flush=True)
-held = [server.accept() for _ in range(50)]
-time.sleep(1000)
-""")
-        self.addCleanup(program.stdout.close)
-        self.addCleanup(program.wait)
-        self.addCleanup(program.kill)
-        transport = self.plain_transport(session)
-        held = [transport.open_channel("direct-tcpip", ("localhost", 8000), ("localhost", 1)) for _ in range(50)]
-        channel = transport.open_session()
-        channel.exec_command("echo on")
-        self.assertEqual(channel.makefile().read(), b"on\n")
-        self.assertEqual(len(held), 50)
-
     def test_a_command_that_no_server_answers_is_given_up(self):
         try:
             import paramiko
