@@ -315,6 +315,59 @@ for says in (0, 0, 8_000_000, 8_000_000):
 
     # --- What happens to it ----------------------------------------------------------------------
 
+    def test_what_a_client_does_not_wait_for_comes_to_its_end(self):
+        session = self.session_of(1)
+        sent = b"x" * 30000
+        said_by = lambda command: self.ssh(1, session, command, status=None).stdout.strip()
+        for cell in (1, 2):
+            for how in ("closed", "closed_and_gone", "gone"):
+                name = f"{how}_{cell}"
+                transport = self.transport(cell, session)
+                channel = transport.open_session()
+                channel.exec_command(f"cat > part; echo said; sleep 0.5; mv part {name}")
+                channel.sendall(sent)
+                if how == "gone":
+                    channel.shutdown_write()
+                else:
+                    channel.close()
+                if how != "closed":
+                    transport.close()
+                until(lambda: said_by(f"wc -c < {name}") == str(len(sent)).encode(), name)
+        # But not for ever, nor on a terminal.
+        transport = self.transport(1, session)
+        for has_terminal in (False, True):
+            channel = transport.open_session()
+            if has_terminal:
+                channel.get_pty()
+            channel.exec_command("echo begun; exec sleep 1000")
+            self.assertEqual(channel.recv(5), b"begun")
+            channel.close()
+        until(lambda: b"sleep 1000" not in said_by("ps -ef | grep -v grep"), "they are ended")
+        self.assertTrue(transport.is_active())
+
+    def test_ports_do_not_take_the_room_of_commands(self):
+        session = self.session_of(1)
+        program = subprocess.Popen(["ssh", *self.options(1), f"sandbox+{session}@127.0.0.1", "python3", "-"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        program.stdin.write(b"""
+import socket, time
+listener = socket.create_server(("127.0.0.1", 8128), backlog=64)
+print("listening", flush=True)
+held = [listener.accept() for _ in range(40)]
+time.sleep(1000)
+""")
+        program.stdin.close()
+        self.assertEqual(program.stdout.readline(), b"listening\n")
+        transport = self.transport(1, session)
+        held = [transport.open_channel("direct-tcpip", ("localhost", 8128), ("localhost", 1)) for _ in range(40)]
+        channel = transport.open_session()
+        channel.exec_command("echo on")
+        self.assertEqual(channel.makefile().read(), b"on\n")
+        self.assertEqual(len(held), 40)
+        program.kill()
+        program.wait()
+        program.stdout.close()
+
     def test_the_end_of_a_session_is_the_end_of_its_connections(self):
         session = self.session_of(1)
         client = subprocess.Popen(["ssh", *self.options(2), f"sandbox+{session}@127.0.0.1", "echo begun; sleep 1000"],

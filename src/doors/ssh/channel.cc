@@ -2,6 +2,7 @@
 #include "doors/ssh/channel.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cloche::ssh {
 namespace {
@@ -9,19 +10,25 @@ namespace {
 // Of one channel: libssh opens windows of 1.25 MiB, and keeps what comes over them.
 constexpr std::uint32_t unread_of_channel_max_bytes = 4 << 20;
 constexpr std::size_t write_max_bytes = 256 << 10;
+constexpr std::size_t early_max_bytes = 64 << 10;
 
 }  // namespace
 
 Channel::Channel(ssh_channel handle, Errors errors) : handle_(handle), errors_(errors) {
   callbacks_.userdata = this;
   callbacks_.channel_close_function = [](ssh_session, ssh_channel, void* self) {
-    static_cast<Channel*>(self)->client_closed_ = true;
+    static_cast<Channel*>(self)->lose_client();
   };
-  // Says how much of what waits has been taken: all of what nobody reads.
-  callbacks_.channel_data_function = [](ssh_session, ssh_channel, void*, std::uint32_t waiting,
+  // Says how much of what waits has been taken: all of what nobody reads, and what is little. Of a
+  // connection that has ended libssh gives nothing any more.
+  callbacks_.channel_data_function = [](ssh_session, ssh_channel, void* data, std::uint32_t waiting,
                                         int is_stderr, void* self) {
     auto& channel = *static_cast<Channel*>(self);
     if (is_stderr != 0 && channel.errors_ == Errors::thrown_away) return static_cast<int>(waiting);
+    if (is_stderr == 0 && channel.early_.size() + waiting <= early_max_bytes) {
+      channel.early_.append(static_cast<const char*>(data), waiting);
+      return static_cast<int>(waiting);
+    }
     if (waiting > unread_of_channel_max_bytes) channel.misused_ = true;
     return 0;
   };
@@ -34,19 +41,34 @@ Channel::~Channel() {
   ::ssh_channel_free(handle_);
 }
 
+void Channel::lose_client() {
+  if (client_closed_) return;
+  client_closed_ = true;
+  client_closed_at_ = std::chrono::steady_clock::now();
+}
+
+bool Channel::lingered() const noexcept {
+  return client_closed_ && std::chrono::steady_clock::now() - client_closed_at_ >= linger_max;
+}
+
 std::string Channel::receive(Stream stream) {
   const int is_stderr = stream == Stream::err ? 1 : 0;
+  if (is_stderr == 0 && !early_.empty()) return std::exchange(early_, {});
   if (input_ended_ && is_stderr == 0) return {};
   const int waiting = ::ssh_channel_poll(handle_, is_stderr);
+  // It may have looked for more.
+  if (is_stderr == 0 && !early_.empty()) return std::exchange(early_, {});
   if (waiting <= 0) {
     if (is_stderr == 0)
-      input_ended_ = waiting == SSH_EOF || (waiting == 0 && ::ssh_channel_is_eof(handle_) != 0);
+      input_ended_ = waiting == SSH_EOF || (waiting < 0 && client_closed_) ||
+                     (waiting == 0 && ::ssh_channel_is_eof(handle_) != 0);
     return {};
   }
   // All of it: each read opens the window anew, whatever else libssh still keeps.
   std::string text(static_cast<std::size_t>(waiting), '\0');
   const int got = ::ssh_channel_read_nonblocking(handle_, text.data(),
                                                  static_cast<std::uint32_t>(waiting), is_stderr);
+  if (got < 0 && client_closed_ && is_stderr == 0) input_ended_ = true;
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return text;
 }

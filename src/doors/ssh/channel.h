@@ -12,6 +12,7 @@
 #include <libssh/callbacks.h>
 #include <libssh/libssh.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -30,8 +31,17 @@ class Channel {
   // The client has closed it, and what it sent before is passed on where it must be, or everything
   // has been said.
   bool done() const noexcept { return closed_ || (client_closed_ && !owes_input()); }
+  // The client has closed it, and it is not done: it wants to be looked at now and then.
+  bool lingers() const noexcept { return client_closed_ && !done(); }
   // The client has sent what no client sends: its connection must end.
   bool misused() const noexcept { return misused_; }
+  // The client has gone, and has closed nothing: it is as if it had.
+  void lose_client();
+  // A connection that the client forwards; otherwise something of its own.
+  virtual bool is_forward() const noexcept { return false; }
+
+  // What the client has started and does not wait for has that long to end by itself.
+  static constexpr std::chrono::seconds linger_max{10};
 
  protected:
   // What the other side sends as errors: a client has none to send.
@@ -54,6 +64,8 @@ class Channel {
   void send_end_of_file();
   void close();
   bool client_has_closed() const noexcept { return client_closed_; }
+  // linger_max has passed since the client has closed it.
+  bool lingered() const noexcept;
 
  private:
   const ssh_channel handle_;
@@ -61,7 +73,9 @@ class Channel {
   ssh_channel_callbacks_struct callbacks_{};
   bool input_ended_ = false;
   bool end_of_file_sent_ = false;
+  std::string early_;  // received, and not asked for yet: it is there when the connection is not
   bool client_closed_ = false;
+  std::chrono::steady_clock::time_point client_closed_at_;
   bool closed_ = false;
   bool misused_ = false;
 };

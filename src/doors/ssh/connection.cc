@@ -4,6 +4,9 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <chrono>
 #include <string_view>
 
@@ -20,7 +23,11 @@ constexpr std::chrono::seconds exchange_patience{15};
 constexpr std::chrono::seconds login_patience{60};
 constexpr int flush_patience_ms = 2000;
 constexpr int failures_max = 6;
-constexpr std::size_t channels_max = 32;
+// A browser holds many connections to a port that is forwarded, each of which costs little.
+constexpr std::size_t sessions_max = 32;
+constexpr std::size_t forwards_max = 128;
+// How often what waits for time to pass is looked at.
+constexpr int linger_look_ms = 100;
 constexpr std::uint64_t unread_max_bytes = 8 << 20;
 constexpr std::string_view user_name = "sandbox";
 constexpr const char* away_sentence =
@@ -140,13 +147,9 @@ void Connection::serve(ssh_event event) {
   while (!misused && !is_closed()) {
     // What moved may have made room for more.
     if (!poll_once(event, moved) || is_closed() || has_ended()) break;
-    misused = unread_bytes() > unread_max_bytes;
-    moved = false;
-    for (auto it = channels_.begin(); it != channels_.end();) {
-      moved = (*it)->pump() || moved;
-      misused = misused || (*it)->misused();
-      it = (*it)->done() ? channels_.erase(it) : std::next(it);
-    }
+    const std::uint64_t unread = unread_bytes();
+    moved = pump_channels();
+    misused = this->misused() || unread > unread_max_bytes;
     if (session_) session_->touch();
     if (told_channels == channels_.size()) continue;
     told_channels = channels_.size();
@@ -155,14 +158,53 @@ void Connection::serve(ssh_event event) {
     break;
   }
   ::ssh_event_remove_fd(event, wake_.fd());
+  if (!misused && is_closed()) linger();
   parts_.log.event(http::LogLevel::info, "ssh_closed",
                    {{"session_id", session_id_},
                     {"reason", misused ? "the client breaks the protocol's limits" : "ended"}});
 }
 
+// True when something moved. Those that are done are gone then.
+bool Connection::pump_channels() {
+  // One channel's look for more may bring what is another's.
+  const auto come = [this] { return packets_.in_packets + (far_ ? far_->packets() : 0); };
+  const std::uint64_t before = come();
+  bool moved = false;
+  for (const auto& channel : channels_) moved = channel->pump() || moved;
+  moved = moved || come() != before;
+  std::erase_if(channels_,
+                [](const auto& channel) { return channel->done() && !channel->misused(); });
+  return moved;
+}
+
+bool Connection::misused() const {
+  return std::ranges::any_of(channels_, [](const auto& channel) { return channel->misused(); });
+}
+
+// The client has gone: what it has sent arrives, and what it has started has a while to end.
+void Connection::linger() {
+  const auto deadline = std::chrono::steady_clock::now() + Channel::linger_max;
+  for (const auto& channel : channels_) channel->lose_client();
+  for (;;) {
+    while (pump_channels()) {
+    }
+    if (channels_.empty() || std::chrono::steady_clock::now() >= deadline) break;
+    if (!parts_.stays(channels_.size())) return;
+    if (session_ && session_->status() != session::Status::running) return;
+    std::array<pollfd, 2> wanted{pollfd{wake_.fd(), POLLIN, 0}, pollfd{-1, 0, 0}};
+    if (far_ && !far_->is_over()) wanted[1] = {far_->fd(), far_->wanted_events(), 0};
+    if (::poll(wanted.data(), wanted.size(), linger_look_ms) < 0 && errno != EINTR) return;
+    wake_.clear();
+    if (far_) far_->turn();
+  }
+  if (far_) ::ssh_blocking_flush(far_->handle(), flush_patience_ms);
+}
+
 // Waits for something, but where something has moved. False: it cannot be waited for.
 bool Connection::poll_once(ssh_event event, bool moved) {
-  const int patience_ms = moved ? 0 : -1;
+  const bool lingers =
+      std::ranges::any_of(channels_, [](const auto& channel) { return channel->lingers(); });
+  const int patience_ms = moved ? 0 : lingers ? linger_look_ms : -1;
   if (!far_) return ::ssh_event_dopoll(event, patience_ms) != SSH_ERROR;
   const int fd = far_->fd();
   // Where that has ended its channels have something to say at most, and do not wait.
@@ -293,8 +335,16 @@ bool Connection::opens_elsewhere(const Proof& proof, Stage stage) {
   return verdict == Verdict::opens;
 }
 
+// For one more of that kind.
+bool Connection::has_room(bool for_forward) const {
+  const auto there = std::ranges::count_if(channels_, [for_forward](const auto& channel) {
+    return channel->is_forward() == for_forward;
+  });
+  return static_cast<std::size_t>(there) < (for_forward ? forwards_max : sessions_max);
+}
+
 ssh_channel Connection::open_session_channel() {
-  if (!authenticated_ || channels_.size() >= channels_max) return nullptr;
+  if (!authenticated_ || !has_room(false)) return nullptr;
   if (far_) {
     return open_relayed(RelayedChannel::Kind::session,
                         [](ssh_channel far) { return ::ssh_channel_open_session(far); });
@@ -338,8 +388,7 @@ int Connection::open_forward(ssh_message message) {
   const int port = ::ssh_message_channel_request_open_destination_port(message);
   const std::string_view name = host ? host : "";
   const bool own = name == "localhost" || name == "127.0.0.1" || name == "::1" || name == "cloche";
-  if (!authenticated_ || !own || port < 1 || port > 65535 || channels_.size() >= channels_max)
-    return 1;
+  if (!authenticated_ || !own || port < 1 || port > 65535 || !has_room(true)) return 1;
   if (far_) {
     ssh_channel near = open_relayed(RelayedChannel::Kind::forward, [&](ssh_channel far) {
       return ::ssh_channel_open_forward(far, host, port, "localhost", 0);

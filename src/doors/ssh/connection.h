@@ -41,7 +41,8 @@ class Connection {
     // far as that is known here; empty: there is none.
     std::function<void(bool is_good, const std::string& session_id, const std::string& owner)>
         tried;
-    // Told when the number of channels has changed; false: the connection must end.
+    // Told when the number of channels has changed, and asked now and then where the client has
+    // gone; false: the connection must end.
     std::function<bool(std::size_t channels)> stays;
   };
   // Where a tunnel leads to.
@@ -60,6 +61,9 @@ class Connection {
  private:
   bool log_in(ssh_event event);
   void serve(ssh_event event);
+  bool pump_channels();
+  bool misused() const;
+  void linger();
   bool poll_once(ssh_event event, bool moved);
   bool choose_session(const char* user);
   void note_packet();
@@ -77,6 +81,7 @@ class Connection {
   std::string client_name() const;
   bool is_closed() const;
   bool has_ended();
+  bool has_room(bool for_forward) const;
   std::uint64_t unread_bytes();
 
   Parts parts_;

@@ -64,6 +64,7 @@ std::unique_ptr<FarSession> FarSession::open(UniqueFd tunnel, int near) {
 }
 
 FarSession::~FarSession() {
+  ::ssh_set_counters(handle_, nullptr, nullptr);
   ::ssh_event_remove_session(event_, handle_);
   ::ssh_event_free(event_);
   const SessionPtr freed(handle_);

@@ -11,10 +11,12 @@
 // not longer than the client is there.
 #pragma once
 
+#include <libssh/callbacks.h>
 #include <libssh/libssh.h>
 #include <poll.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -38,19 +40,24 @@ class FarSession {
   // Takes what has come, without waiting.
   void turn();
   bool is_over() const;
+  // How many packets have come: whoever looks at one channel may take what is another's.
+  std::uint64_t packets() const noexcept { return packets_.in_packets; }
 
   // Does what libssh does in steps until it is done. False: it is refused, or takes too long.
   bool done(const std::function<int()>& act);
 
  private:
   FarSession(ssh_session handle, ssh_event event, int fd, int near)
-      : handle_(handle), event_(event), fd_(fd), near_(near) {}
+      : handle_(handle), event_(event), fd_(fd), near_(near) {
+    ::ssh_set_counters(handle_, nullptr, &packets_);
+  }
   bool wait(std::chrono::steady_clock::time_point deadline);
 
   const ssh_session handle_;
   const ssh_event event_;
   const int fd_;
   const int near_;
+  ssh_counter_struct packets_{};
 };
 
 }  // namespace cloche::ssh

@@ -22,6 +22,8 @@ class ForwardChannel final : public Channel {
   ForwardChannel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake)
       : Channel(handle), sandbox_(std::move(sandbox)), wake_(wake) {}
 
+  bool is_forward() const noexcept override { return true; }
+
   // False when nobody listens there.
   bool connect(std::uint16_t port);
 

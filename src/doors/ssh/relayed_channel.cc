@@ -49,7 +49,8 @@ void RelayedChannel::set_callbacks() {
     const auto ask = [&] {
       return ::ssh_channel_request_pty_size(self.far_.handle(), type ? type : "", columns, rows);
     };
-    return self.session_.done(ask) ? 0 : 1;
+    self.has_terminal_ = self.session_.done(ask);
+    return self.has_terminal_ ? 0 : 1;
   };
   requests_.channel_pty_window_change_function = [](ssh_session, ssh_channel, int columns, int rows,
                                                     int, int, void* data) {
@@ -84,6 +85,11 @@ void RelayedChannel::set_callbacks() {
   };
   ssh_callbacks_init(&requests_);
   ::ssh_add_channel_callbacks(handle(), &requests_);
+}
+
+// A terminal is hung up at once.
+bool RelayedChannel::owes_input() const noexcept {
+  return !inward_ended_ && (is_forward() || (!has_terminal_ && !lingered()));
 }
 
 bool RelayedChannel::move() {

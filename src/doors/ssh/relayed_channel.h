@@ -53,10 +53,11 @@ class RelayedChannel final : public Channel {
   RelayedChannel(ssh_channel near, ssh_channel far, FarSession& session, Kind kind);
   ~RelayedChannel() override;
 
+  bool is_forward() const noexcept override { return kind_ == Kind::forward; }
+
  private:
   bool move() override;
-  // What runs in a session ends at once.
-  bool owes_input() const noexcept override { return kind_ == Kind::forward && !inward_ended_; }
+  bool owes_input() const noexcept override;
   bool move_in();
   bool move_out();
   bool drop_out();
@@ -66,6 +67,7 @@ class RelayedChannel final : public Channel {
   FarSession& session_;
   const Kind kind_;
   FarChannel far_;
+  bool has_terminal_ = false;
   ssh_channel_callbacks_struct requests_{};
   std::string inward_;                  // not yet sent to the other cell
   bool inward_ended_ = false;           // and that is told

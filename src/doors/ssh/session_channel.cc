@@ -225,9 +225,13 @@ void SessionChannel::take_end(const RunResult& result) {
   wake_.set();
 }
 
+bool SessionChannel::owes_input() const noexcept {
+  return (live_ || files_) && !terminal_ && !over_ && !lingered();
+}
+
 bool SessionChannel::move() {
   const bool in = pump_input();
-  const bool out = pump_output();
+  const bool out = client_has_closed() ? drop_output() : pump_output();
   return in || out;
 }
 
@@ -289,6 +293,24 @@ bool SessionChannel::pump_output() {
   const bool empty = sending_[0].empty() && sending_[1].empty();
   if (ended && empty) return end();
   if (files_ && empty && files_->done()) return end();
+  return moved;
+}
+
+bool SessionChannel::drop_output() {
+  bool moved = !sending_[0].empty() || !sending_[1].empty();
+  for (std::string& text : sending_) text.clear();
+  if (files_ && !files_->done()) {
+    files_->feed({}, sending_[0]);
+    moved = moved || !sending_[0].empty();
+  }
+  over_ = files_ && files_->done();
+  if (live_) {
+    const MutexLock lock(mutex_);
+    for (std::string& text : output_) text.clear();
+    over_ = end_.has_value();
+    room_.notify_all();
+  }
+  if (over_ && !saved_) saved_ = save_();
   return moved;
 }
 

@@ -29,6 +29,8 @@ class SessionChannel final : public Channel {
   SessionChannel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake,
                  std::string client, std::function<Result<void>()> save, OpenFolders& folders);
   ~SessionChannel() override;  // kills what runs in it
+  // Closed by the client, a terminal is hung up at once. What runs without one gets what the client
+  // has sent, and has a while to end; nobody gets what it says.
 
  private:
   // What the client asks for before it starts something.
@@ -44,9 +46,11 @@ class SessionChannel final : public Channel {
   void take_output(Stream stream, std::string_view data);
   void take_end(const RunResult& result);
   bool move() override;
+  bool owes_input() const noexcept override;
   bool pump_input();
   bool pass_on_input();
   bool pump_output();
+  bool drop_output();
   bool end();
   void finish();
   int exit_code(int code) const;
@@ -67,6 +71,7 @@ class SessionChannel final : public Channel {
   std::size_t inbox_at_ = 0;
   bool end_told_ = false;       // of the input
   bool input_refused_ = false;  // nobody reads it
+  bool over_ = false;           // and the client has not waited for it
   std::string sending_[2];      // to the client, of each stream
 
   Mutex mutex_;

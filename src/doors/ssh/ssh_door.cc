@@ -286,7 +286,7 @@ void SshDoor::stop_listening() {
 bool SshDoor::stays(int fd, std::size_t channels) {
   const MutexLock lock(mutex_);
   sockets_[fd].channels = channels;
-  return !ending_idle_ || channels > 0;
+  return !stopping_ && (!ending_idle_ || channels > 0);
 }
 
 void SshDoor::end_idle() {
