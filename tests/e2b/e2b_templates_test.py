@@ -143,6 +143,17 @@ class Templates(unittest.TestCase):
         grows = [{"type": "ENV", "args": ["A", "$A$A" if i else "a" * 1000]} for i in range(10)]
         self.assertIn("more than", self.build("grows", *grows)[1]["reason"]["message"])
 
+    def test_a_copy_leaves_folders_that_are_there_to_their_owners(self):
+        template, _ = self.request("merged")
+        self.assertEqual(self.send(template, archive(**{"from/one": b"1", "from/there/two": b"2", "from/new/three": b"3"})), 200)
+        _, report = self.build(
+            "merged", {"type": "RUN", "args": ["mkdir -m 1777 /srv/to; mkdir /srv/to/there /srv/own; ln -s ../own /srv/to/new", "root"]},
+            {"type": "COPY", "args": ["from", "/srv/to", "user", "640"], "filesHash": HASH},
+            {"type": "RUN", "args": ["cd /srv/to; stat -c '%a %U %F' . there new one there/two new/three", "root"]})
+        said = [entry["message"] for entry in report["logEntries"] if entry["step"] == "3"][1:]
+        self.assertEqual(said, ["1777 root directory", "755 root directory", "777 root symbolic link", "640 user regular file",
+                                "640 user regular file", "640 user regular file"], report)
+
     def test_a_build_is_begun_once_and_the_latest_counts(self):
         first, old = self.request()
         second, new = self.request()

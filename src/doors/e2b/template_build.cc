@@ -23,9 +23,10 @@ constexpr std::size_t said_max_bytes = 2000;
 constexpr std::size_t word_max_bytes = 128 << 10;  // of one that has variables in it
 
 // Puts what an archive has of a source ($2) at its target ($3), for an owner ($4), with a mode ($5)
-// or as it is. A folder's content goes into the target, as with a Dockerfile.
+// or as it is. A folder's content goes into the target, as with a Dockerfile; folders that are there
+// stay whose they are.
 constexpr std::string_view copy_script = R"sh(
-set -e
+set -eo pipefail
 unpacked=$(mktemp -d)
 trap 'rm -rf "$unpacked" "$1"' EXIT
 tar -xf "$1" -C "$unpacked"
@@ -39,7 +40,9 @@ else
 fi
 [ ${#found[@]} -gt 0 ] || { echo "the archive has no $2" >&2; exit 1; }
 for each in "${found[@]}"; do
-  if [ -d "$each" ] && [ ! -L "$each" ]; then
+  if [ -d "$each" ] && [ ! -L "$each" ] && [ -d "$3" ]; then
+    tar -C "$each" -cf - . | tar -C "$3" -xf - --no-overwrite-dir --keep-directory-symlink
+  elif [ -d "$each" ] && [ ! -L "$each" ]; then
     mkdir -p "$3"
     cp -a "$each/." "$3/"
   elif [ -d "$3" ] || [ ${#found[@]} -gt 1 ] || [ "$3" != "${3%/}" ]; then

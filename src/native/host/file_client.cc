@@ -162,6 +162,11 @@ Result<void> FileClient::truncate(Handle file, std::uint64_t size) {
   return {};
 }
 
+Result<void> FileClient::make_room(Handle file, std::uint64_t size) {
+  CLOCHE_TRY(call(file, {.op = FileOp::make_room, .offset = size}));
+  return {};
+}
+
 Result<void> FileClient::change_mode(Handle file, std::uint32_t mode) {
   CLOCHE_TRY(call(file, {.op = FileOp::handle_mode, .mode = mode}));
   return {};

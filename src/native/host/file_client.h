@@ -53,6 +53,9 @@ class FileClient {
   Result<void> write(Handle file, std::uint64_t offset, std::string_view bytes);
   Result<void> append(Handle file, std::string_view bytes);
   Result<void> truncate(Handle file, std::uint64_t size);
+  // For so much from the beginning, and it is no shorter then; with an error it may be longer than
+  // it was. Where the file system cannot promise room it does nothing.
+  Result<void> make_room(Handle file, std::uint64_t size);
   Result<void> change_mode(Handle file, std::uint32_t mode);
   Result<void> set_times(Handle file, const Times& times);
   Result<FileEntry> stat(Handle file);

@@ -105,6 +105,7 @@ class FileServer {
       case FileOp::append: return write(request);
       case FileOp::truncate:
         return error_of(::ftruncate(file(request.handle), static_cast<off_t>(request.offset)));
+      case FileOp::make_room: return make_room(request);
       case FileOp::handle_mode:
         return error_of(::fchmod(file(request.handle), request.mode & 07777));
       case FileOp::handle_times: {
@@ -229,6 +230,12 @@ class FileServer {
       offset += done;
     }
     return 0;
+  }
+
+  int make_room(const FileRequest& request) {
+    const int error =
+        error_of(::fallocate(file(request.handle), 0, 0, static_cast<off_t>(request.offset)));
+    return error == EOPNOTSUPP ? 0 : error;
   }
 
   // As gVisor has it, which knows no such flag of a call.

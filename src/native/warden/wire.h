@@ -302,6 +302,7 @@ enum class FileOp : std::uint8_t {
   write,             // handle, offset, bytes
   append,            // handle, bytes
   truncate,          // handle, offset: the size
+  make_room,         // handle, offset: for so much from the beginning, where that can be promised
   handle_mode,       // handle, mode
   handle_times,      // handle, times
   handle_stat,       // handle

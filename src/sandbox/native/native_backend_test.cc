@@ -194,6 +194,23 @@ TEST_P(NativeSandbox, FilesAreTheSandboxes) {
   EXPECT_EQ(files.list(".")->front().name, "1.log");
 }
 
+TEST_P(NativeSandbox, AFileWithHolesIsWrittenWholeOrNotAtAll) {
+  SandboxOptions options;
+  options.file_limit_bytes = 4 << 20;
+  sandbox_ = make(options);
+  run("dd if=/dev/zero of=f bs=1 count=0 seek=2M; printf begin | dd of=f conv=notrunc; "
+      "dd if=/dev/zero of=filler bs=64k");
+  FileBackend& files = sandbox_->files(Account::user);
+  for (const std::size_t size : {1 << 20, 2 << 20, 3 << 20}) {
+    EXPECT_EQ(files.write("f", std::string(size, 'y'), 0600).error(), Errno::nospc);
+    EXPECT_EQ(*files.read_range("f", 0, 6), std::string("begin\0", 6));
+    EXPECT_EQ(files.stat("f")->size_bytes, 2U << 20);
+  }
+  ASSERT_TRUE(files.remove("filler").ok());
+  ASSERT_TRUE(files.write("f", "short", 0600).ok());
+  EXPECT_EQ(*files.read("f", 100), "short");
+}
+
 TEST_P(NativeSandbox, FilesHaveOwnersPathsAndAttributes) {
   FileBackend& files = sandbox_->files(Account::user);
   ASSERT_TRUE(files.write("a/b", "x", 0600).ok());

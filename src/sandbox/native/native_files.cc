@@ -55,10 +55,17 @@ class Opened {
   FileClient::Handle handle_;
 };
 
-// What is longer goes first, after the end: where it does not fit, what was there is there.
+// Where it does not fit, what was there is there: first there is room for all, holes included. Where
+// that cannot be promised, what is longer goes first, after the end.
 Result<void> replace_content(FileClient& files, FileClient::Handle handle,
                              std::string_view content) {
   CLOCHE_ASSIGN(const native::FileEntry old, files.stat(handle));
+  if (!content.empty()) {
+    if (const auto room = files.make_room(handle, content.size()); !room) {
+      if (content.size() > old.size) (void)files.truncate(handle, old.size);
+      return room;
+    }
+  }
   if (content.size() > old.size) {
     const std::size_t kept = static_cast<std::size_t>(old.size);
     if (const auto added = files.write(handle, old.size, content.substr(kept)); !added) {
