@@ -149,6 +149,24 @@ np.divide.reduce([1.0, 2.0, 0.0])
 np.divide.at(one.copy(), [0], 0)
 np.timedelta64(5, "s") / np.timedelta64(0, "s")
 np.array([5, 0], "m8[s]") / np.timedelta64(0, "s")
+np.float16(65504) + np.float16(65504)
+np.float16(65504) * 2
+np.float16(1) / np.float16(0)
+np.float16(0) / 0
+np.float16("inf") - np.float16("inf")
+np.float16(1) // np.float16(0)
+divmod(np.float16(1), np.float16(0))
+np.float16(0) ** np.float16(-1)
+np.float16(-1) ** np.float16(0.5)
+np.float16(65504) * np.float32(2)
+np.float16(2) * 3.0
+np.complex128(1e308) + np.complex128(1e308)
+np.complex128(0) / np.complex128(0)
+np.complex128(1) / 0
+np.complex64(3e38) * 10
+np.complex128(1e308) * 10.0
+1e10 * np.complex128(1e308)
+np.complex128(1 + 1j) / 2
 """.strip().splitlines()
 
 np.set_printoptions(precision=6)
@@ -158,6 +176,40 @@ for expression in EXPRESSIONS:
         result = eval(expression)
     print(expression, "->", result if np.ndim(result) < 2 and np.size(result) < 9 else np.shape(result))
     print(*(f"  [{warning.category.__name__}: {warning.message}]" for warning in told))
+
+# Wherever in an array it is, whatever of the operands is written over, and the results are those of single numbers.
+for kind in "fd":
+    most = np.finfo(kind).max
+    for size in (1, 16, 33, 5000):
+        found = set()
+        for place in {0, size // 2, size - 1}:
+            seen = [*{0, place, size - 1 - place, size - 1}]
+            values = np.linspace(1, 2, size, dtype=kind)
+            odd = values.copy()
+            odd[place] = most
+            for function, scalar, endless in ((np.add, most, most), (np.subtract, -most, -most), (np.multiply, 2, 2), (np.divide, 0.5, 0.5),
+                                              (np.divide, 0.25, 0.0), (np.add, 1, 1), (np.multiply, 0.5, 0.5)):
+                other = np.ones(size, kind)
+                other[place] = endless
+                single = odd.dtype.type(scalar)
+                for first, last, out in ((odd, other, None), (other, odd, None), (odd, single, None), (single, odd, None), (odd, odd, None),
+                                         (odd.copy(), other, 0), (odd, other.copy(), 1), (odd[::-1], other[::-1], None)):
+                    with warnings.catch_warnings(record=True) as told:
+                        warnings.simplefilter("always")
+                        expected = [function(first[i] if np.ndim(first) else first, last[i] if np.ndim(last) else last)
+                                    for i in seen]
+                        wanted = {str(warning.message).replace("scalar ", "") for warning in told}
+                        told.clear()
+                        made = function(first, last, out=None if out is None else (first, last)[out])
+                    found.add(made[seen].tolist() == expected and {str(warning.message) for warning in told} == wanted)
+        print(kind, size, found)
+with np.errstate(over="ignore"):
+    sums = np.add.accumulate(np.full(100, 1e307))
+print(np.isinf(sums).sum(), sums[15])
+shifted = np.ones(100)
+np.add(shifted[:-1], shifted[1:], out=shifted[1:])
+np.multiply(shifted[1:], 3, out=shifted[:-1])
+print(shifted.min(), shifted.max(), shifted.sum())
 
 for state in ("raise", "ignore"):
     with np.errstate(all=state):

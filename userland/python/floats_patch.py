@@ -10,6 +10,7 @@ from wasm_text import assemble
 
 # In the order of floats.c.
 OPERATIONS = ("add", "subtract", "multiply", "true_divide", "floor_divide", "remainder", "power", "divmod")
+COMPLEX = ("add", "subtract", "multiply", "true_divide", "power")
 INTEGERS = "byte ubyte short ushort int uint long ulong longlong ulonglong".split()  # of which a quotient is a float
 PARAMETERS = {"power": 3}
 
@@ -18,7 +19,8 @@ def _functions(module):
     """(index, name, number of the operation) of each."""
     # Names that CPython has too: numpy's come with its others, between these.
     first, last = module.index("byte_add"), module.index("clongdouble_true_divide")
-    for kind, operations in [("float", OPERATIONS), ("double", OPERATIONS), *((kind, ("true_divide",)) for kind in INTEGERS)]:
+    kinds = [*((kind, OPERATIONS) for kind in ("half", "float", "double")), *((kind, COMPLEX) for kind in ("cfloat", "cdouble"))]
+    for kind, operations in [*kinds, *((kind, ("true_divide",)) for kind in INTEGERS)]:
         for operation in operations:
             name = f"{kind}_{operation}"
             found = [index for index in module.names.get(name.encode(), []) if first <= index <= last]

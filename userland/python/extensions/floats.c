@@ -7,6 +7,7 @@ enum { DIVIDE = 1, OVERFLOWS = 2, INVALID = 8 };              /* numpy's flags *
 enum { HALF = 23, FLOAT = 11, DOUBLE = 12, CFLOAT = 14, CDOUBLE = 15, TIMEDELTA = 22 }; /* numpy's numbers of types */
 enum { NOT_WATCHED, PLAIN, POLES, BY_ZERO, POWERS };          /* which infinite results are a division by zero */
 enum { NAN_CLASS = 1, INF_CLASS = 2, ZERO_CLASS = 4, ENDLESS = NAN_CLASS | INF_CLASS };
+enum { NO_ARITHMETIC, ADD, SUBTRACT, MULTIPLY, QUOTIENT };     /* what is computed here */
 enum { MOST = 5, BLOCK = 2048, WIDEST = 16, PLACES = 256 };
 
 /* The beginnings of numpy's structures. */
@@ -49,9 +50,15 @@ typedef struct {
 
 static struct {
   const void *ufunc;
-  int rule;
+  int rule, arithmetic;
 } watched[PLACES];
-static PyTypeObject *ufunc_type, *double_type, *float_type, *inexact_type, *generic_type;
+static PyTypeObject *ufunc_type, *inexact_type, *generic_type;
+/* The types of single numbers: bytes of a part, and parts. */
+static struct {
+  PyTypeObject *type;
+  int size, parts;
+} number_types[] = {{NULL, 8, 1}, {NULL, 4, 1}, {NULL, 2, 1}, {NULL, 8, 2}, {NULL, 4, 2}};
+enum { NUMBER_TYPES = sizeof number_types / sizeof *number_types };
 static char kept[MOST][BLOCK * WIDEST]; /* operands that the results take the place of */
 
 static int place_of(const void *ufunc) {
@@ -158,6 +165,68 @@ static int flags_of(int rule, int result, int inputs, int first, int last, int i
 LOOKS_AT(double, 2)
 LOOKS_AT(float, 4)
 
+/* The cheapest operations would take much longer with a second look at what they made, so they are done here, eight vectors at a time,
+ * whose sum is taken before they leave the registers. It ends before the first eight that may have an endless one among them, of which
+ * nothing is written. How many are done. */
+#define COMPUTES(type, lanes, name, operator)                                                                       \
+  static inline __attribute__((always_inline)) Py_ssize_t name##_of_##type(                                         \
+      const char *first, const char *last, char *made, Py_ssize_t count, int one_first, int one_last) {             \
+    Vector_##type of_first, of_last;                                                                                \
+    type value;                                                                                                     \
+    memcpy(&value, first, sizeof value);                                                                            \
+    for (int k = 0; k < lanes; ++k) of_first[k] = value;                                                            \
+    memcpy(&value, last, sizeof value);                                                                             \
+    for (int k = 0; k < lanes; ++k) of_last[k] = value;                                                             \
+    Py_ssize_t i = 0;                                                                                               \
+    for (; i + 8 * lanes <= count; i += 8 * lanes) {                                                                \
+      const Vector_##type *firsts = (const Vector_##type *)(first + i * sizeof value);                              \
+      const Vector_##type *lasts = (const Vector_##type *)(last + i * sizeof value);                                \
+      Vector_##type results[8];                                                                                     \
+      for (int j = 0; j < 8; ++j) results[j] = (one_first ? of_first : firsts[j]) operator (one_last ? of_last : lasts[j]); \
+      const Vector_##type sum = ((results[0] + results[1]) + (results[2] + results[3])) +                           \
+                                ((results[4] + results[5]) + (results[6] + results[7]));                            \
+      const Vector_##type nothing = sum - sum;                                                                      \
+      if (__builtin_wasm_any_true_v128((Bytes)(nothing != nothing))) break;                                         \
+      for (int j = 0; j < 8; ++j) ((Vector_##type *)(made + i * sizeof value))[j] = results[j];                     \
+    }                                                                                                               \
+    return i;                                                                                                       \
+  }                                                                                                                 \
+  static Py_ssize_t name##_##type(const char *first, Py_ssize_t first_step, const char *last, Py_ssize_t last_step, char *made, \
+                                  Py_ssize_t count) {                                                               \
+    if (first_step == 0) return name##_of_##type(first, last, made, count, 1, 0);                                   \
+    if (last_step == 0) return name##_of_##type(first, last, made, count, 0, 1);                                    \
+    return name##_of_##type(first, last, made, count, 0, 0);                                                        \
+  }
+typedef signed char Bytes __attribute__((vector_size(16)));
+COMPUTES(double, 2, add, +)
+COMPUTES(double, 2, subtract, -)
+COMPUTES(double, 2, multiply, *)
+COMPUTES(double, 2, quotient, /)
+COMPUTES(float, 4, add, +)
+COMPUTES(float, 4, subtract, -)
+COMPUTES(float, 4, multiply, *)
+COMPUTES(float, 4, quotient, /)
+
+/* By type and arithmetic. */
+static Py_ssize_t (*const COMPUTED[2][5])(const char *, Py_ssize_t, const char *, Py_ssize_t, char *, Py_ssize_t) = {
+    {NULL, add_double, subtract_double, multiply_double, quotient_double},
+    {NULL, add_float, subtract_float, multiply_float, quotient_float},
+};
+
+/* Whether `count` results may be written before operands that come later are read. */
+static int can_compute(const Operand *operands, Py_ssize_t count) {
+  const Operand *made = &operands[2];
+  if ((made->number != DOUBLE && made->number != FLOAT) || made->step != made->size) return 0;
+  for (int k = 0; k < 2; ++k) {
+    const Operand *read = &operands[k];
+    if (read->number != made->number || (read->step != 0 && read->step != made->size)) return 0;
+    const Py_ssize_t length = read->step == 0 ? made->size : count * made->size;
+    const int is_apart = read->at + length <= made->at || made->at + count * made->size <= read->at;
+    if (!is_apart && (read->at != made->at || read->step == 0)) return 0;
+  }
+  return operands[0].step != 0 || operands[1].step != 0;
+}
+
 /* 0: no element is endless, for sure. */
 static int may_be_endless(const Operand *operand, Py_ssize_t count) {
   if (operand->parts == 0) return 0;
@@ -214,7 +283,8 @@ static int judged_reduction(int rule, const Operand *before, const Operand *valu
   return flags_of(rule, end, first | others, first, others, result->parts == 2);
 }
 
-static void watch_loop(const Context *context, char *const *data, Py_ssize_t count, const Py_ssize_t *steps, const Loop *own, int rule) {
+static void watch_loop(const Context *context, char *const *data, Py_ssize_t count, const Py_ssize_t *steps, const Loop *own, int rule,
+                       int arithmetic) {
   const int inputs = context->caller->inputs, outputs = context->caller->outputs, all = inputs + outputs;
   Operand operands[MOST];
   for (int k = 0; k < all; ++k) operands[k] = operand(context->types[k], data[k], steps[k]);
@@ -233,7 +303,13 @@ static void watch_loop(const Context *context, char *const *data, Py_ssize_t cou
     set_flags(judged_reduction(rule, &before, &operands[1], &operands[2], count));
     return;
   }
+  const int is_computed = arithmetic != NO_ARITHMETIC && can_compute(operands, count);
   for (Py_ssize_t done = 0; done < count; done += BLOCK) {
+    if (is_computed) {
+      done += COMPUTED[operands[0].number == FLOAT][arithmetic](operands[0].at + done * operands[0].step, operands[0].step,
+                                                                operands[1].at + done * operands[1].step, operands[1].step,
+                                                                operands[2].at + done * operands[2].step, count - done);
+    }
     const Py_ssize_t part = count - done < BLOCK ? count - done : BLOCK;
     Operand here[MOST];
     for (int k = 0; k < all; ++k) {
@@ -263,37 +339,70 @@ static void watch_loop(const Context *context, char *const *data, Py_ssize_t cou
 /* In place of numpy's generic_wrapped_legacy_loop. */
 int cloche_loop(const Context *context, char *const *data, const Py_ssize_t *dimensions, const Py_ssize_t *steps, const Loop *own) {
   const Ufunc *ufunc = context->caller;
-  const int rule = ufunc == NULL || Py_TYPE(ufunc) != ufunc_type ? NOT_WATCHED : watched[place_of(ufunc)].rule;
-  if (rule == NOT_WATCHED)
+  const int place = ufunc == NULL || Py_TYPE(ufunc) != ufunc_type ? -1 : place_of(ufunc);
+  if (place < 0 || watched[place].rule == NOT_WATCHED)
     own->loop((char **)data, dimensions, steps, own->data);
   else
-    watch_loop(context, data, dimensions[0], steps, own, rule);
+    watch_loop(context, data, dimensions[0], steps, own, watched[place].rule, watched[place].arithmetic);
   return own->may_raise && PyErr_Occurred() ? -1 : 0;
 }
 
-/* What one number is, as one of the type of the result. */
-static int class_of_number(PyObject *number, const PyTypeObject *type) {
-  double value;
-  if (Py_TYPE(number) == float_type) {
+/* Which of number_types, or NUMBER_TYPES. */
+static int number_type(const PyTypeObject *type) {
+  int found = 0;
+  while (found < NUMBER_TYPES && number_types[found].type != type) ++found;
+  return found;
+}
+
+/* One number as two parts, of which the second may be 0. Of a half only its class is kept. */
+static int parts_of(PyObject *number, double parts[2]) {
+  parts[1] = 0;
+  const int type = number_type(Py_TYPE(number));
+  if (type == NUMBER_TYPES) {
+    if (PyComplex_Check(number)) {
+      parts[0] = PyComplex_RealAsDouble(number);
+      parts[1] = PyComplex_ImagAsDouble(number);
+      return 1;
+    }
+    parts[0] = PyFloat_AsDouble(number);
+    if (parts[0] != -1 || !PyErr_Occurred()) return 1;
+    PyErr_Clear();
+    return 0;
+  }
+  const int size = number_types[type].size;
+  for (int k = 0; k < number_types[type].parts; ++k) {
+    const char *at = (const char *)number + sizeof(PyObject) + k * size;
     float single;
-    memcpy(&single, (const char *)number + sizeof(PyObject), sizeof single);
-    value = single;
-  } else {
-    value = PyFloat_AsDouble(number);
-    if (value == -1 && PyErr_Occurred()) {
-      PyErr_Clear();
-      return NAN_CLASS;
+    switch (size) {
+      case 8: memcpy(&parts[k], at, size); break;
+      case 4: parts[k] = *(float *)memcpy(&single, at, size); break;
+      default: {
+        const int class = class_of_part(at, size);
+        parts[k] = class & NAN_CLASS ? NAN : class & INF_CLASS ? INFINITY : class & ZERO_CLASS ? 0 : 1;
+      }
     }
   }
-  if (type == float_type) value = (float)value;
-  return class_of_part((const char *)&value, sizeof value);
+  return 1;
+}
+
+/* What one number is, as one of the type of the result. */
+static int class_of_number(PyObject *number, int type) {
+  double parts[2];
+  if (!parts_of(number, parts)) return NAN_CLASS;
+  int class[2];
+  for (int k = 0; k < 2; ++k) {
+    if (number_types[type].size == 4) parts[k] = (float)parts[k];
+    if (number_types[type].size == 2) parts[k] = fabs(parts[k]) >= 65520 ? INFINITY * parts[k] : fabs(parts[k]) <= 0x1p-25 ? 0 : parts[k];
+    class[k] = class_of_part((const char *)&parts[k], sizeof *parts);
+  }
+  return ((class[0] | class[1]) & ENDLESS) | (class[0] & class[1] & ZERO_CLASS);
 }
 
 /* Whether numpy makes such a result of these by itself: of arrays, and of numbers that have no type in common, a ufunc makes it, and warns. */
 static int is_of_numbers(const PyTypeObject *type, PyObject *const operands[2]) {
   int has_type = 0, are_integers = 1;
   for (int k = 0; k < 2; ++k) {
-    const int is_float = PyFloat_Check(operands[k]) || PyObject_TypeCheck(operands[k], inexact_type);
+    const int is_float = PyFloat_Check(operands[k]) || PyComplex_Check(operands[k]) || PyObject_TypeCheck(operands[k], inexact_type);
     if (!is_float && !PyLong_Check(operands[k]) && !PyObject_TypeCheck(operands[k], generic_type)) return 0;
     has_type |= PyObject_TypeCheck(operands[k], (PyTypeObject *)type);
     are_integers &= !is_float;
@@ -302,12 +411,13 @@ static int is_of_numbers(const PyTypeObject *type, PyObject *const operands[2]) 
 }
 
 static int flags_of_number(PyObject *result, PyObject *first, PyObject *last, int rule) {
-  const PyTypeObject *type = Py_TYPE(result);
-  if (double_type == NULL || (type != double_type && type != float_type)) return 0;
+  const int type = number_type(Py_TYPE(result));
+  if (type == NUMBER_TYPES) return 0;
   const int class = class_of_number(result, type);
-  if (!(class & ENDLESS) || !is_of_numbers(type, (PyObject *[]){first, last})) return 0;
+  if (!(class & ENDLESS) || !is_of_numbers(Py_TYPE(result), (PyObject *[]){first, last})) return 0;
   const int of_first = class_of_number(first, type), of_last = class_of_number(last, type);
-  return flags_of(rule, class, of_first | of_last, of_first, of_last, 0);
+  const int flags = flags_of(rule, class, of_first | of_last, of_first, of_last, number_types[type].parts == 2);
+  return number_types[type].size == 2 ? flags & ~OVERFLOWS : flags; /* numpy tells that of a half itself */
 }
 
 /* Operations with numbers of numpy, in their order in floats_patch.py. */
@@ -334,24 +444,27 @@ PyObject *cloche_number(PyObject *result, PyObject *first, PyObject *last, int o
   return NULL;
 }
 
-/* watch(ufunc, rule) */
+/* watch(ufunc, rule, arithmetic) */
 static PyObject *watch(PyObject *Py_UNUSED(module), PyObject *args) {
   Ufunc *ufunc;
-  int rule;
-  if (!PyArg_ParseTuple(args, "Oi", &ufunc, &rule)) return NULL;
+  int rule, arithmetic;
+  if (!PyArg_ParseTuple(args, "Oii", &ufunc, &rule, &arithmetic)) return NULL;
   if (ufunc->inputs + ufunc->outputs > MOST) return PyErr_Format(PyExc_ValueError, "too many operands");
   const int place = place_of(ufunc);
   watched[place].ufunc = Py_NewRef((PyObject *)ufunc);
   watched[place].rule = rule;
+  watched[place].arithmetic = arithmetic;
   ufunc_type = Py_TYPE(ufunc);
   Py_RETURN_NONE;
 }
 
-/* watch_numbers(float64, float32, inexact, generic) */
+/* watch_numbers(inexact, generic, float64, float32, float16, complex128, complex64) */
 static PyObject *watch_numbers(PyObject *Py_UNUSED(module), PyObject *args) {
-  PyTypeObject **const types[] = {&double_type, &float_type, &inexact_type, &generic_type};
-  if (!PyArg_ParseTuple(args, "OOOO", types[0], types[1], types[2], types[3])) return NULL;
-  for (int i = 0; i < 4; ++i) Py_INCREF(*types[i]);
+  PyTypeObject *types[NUMBER_TYPES];
+  if (!PyArg_ParseTuple(args, "OOOOOOO", &inexact_type, &generic_type, &types[0], &types[1], &types[2], &types[3], &types[4])) return NULL;
+  Py_INCREF(inexact_type);
+  Py_INCREF(generic_type);
+  for (int i = 0; i < NUMBER_TYPES; ++i) number_types[i].type = (PyTypeObject *)Py_NewRef((PyObject *)types[i]);
   Py_RETURN_NONE;
 }
 

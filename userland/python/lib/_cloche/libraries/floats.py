@@ -17,6 +17,8 @@ RULES = {
     # and one where the first is.
     POWERS: "power float_power",
 }
+# What `_floats` computes itself where it can, in the order of its numbers.
+ARITHMETIC = "add subtract multiply divide".split()
 
 
 def _watch(umath):
@@ -24,8 +26,8 @@ def _watch(umath):
     from numpy._core._multiarray_umath import dtype, generic, inexact
     for rule, names in RULES.items():
         for name in names.split():
-            _floats.watch(getattr(umath, name), rule)
-    _floats.watch_numbers(dtype("d").type, dtype("f").type, inexact, generic)
+            _floats.watch(getattr(umath, name), rule, ARITHMETIC.index(name) + 1 if name in ARITHMETIC else 0)
+    _floats.watch_numbers(inexact, generic, *(dtype(kind).type for kind in "dfeDF"))
 
 
 def install():
