@@ -19,7 +19,7 @@ from common import (BuildError, cache_root, content_hash, install_folder, locked
 HERE = Path(__file__).resolve().parent / "extensions"
 RECIPE = HERE / "extensions.toml"
 # Modules by their names; PyInit_... begins each.
-MODULES = ("_curses", "_curses_panel", "_decimal", "_floats", "_scrypt", "_waits", "_zstd")
+MODULES = ("_casts", "_curses", "_curses_panel", "_decimal", "_floats", "_scrypt", "_waits", "_zstd")
 FUNCTIONS = ("cloche_before_attach", "cloche_before_line", "cloche_before_lock", "cloche_before_read", "cloche_database_lock",
              "cloche_database_reserved", "cloche_database_unlock", "cloche_loop", "cloche_number", "cloche_open", "cloche_reader", "cloche_thread", "cloche_write")  # which the interpreter's own code calls
 FLAGS = ["--target=wasm32-unknown-unknown", "-O3", "-DNDEBUG", "-fwrapv", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections",
@@ -59,6 +59,7 @@ def _units(tree):
         yield f"Modules/_decimal/libmpdec/{name}.c", DECIMAL
     yield HERE / "waits.c", PYTHON
     yield HERE / "databases.c", PYTHON
+    yield HERE / "casts.c", PYTHON
     yield HERE / "floats.c", PYTHON
     yield HERE / "scrypt.c", PYTHON + SODIUM_OPTIONS
     for name in SODIUM_FILES:

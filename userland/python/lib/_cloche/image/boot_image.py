@@ -218,7 +218,7 @@ def _make_immortal():
 
 
 # Modules of C that userland/python/extensions.py has put beside those that the interpreter was built with.
-EXTENSIONS = ("_curses", "_curses_panel", "_decimal", "_floats", "_scrypt", "_waits", "_zstd")
+EXTENSIONS = ("_casts", "_curses", "_curses_panel", "_decimal", "_floats", "_scrypt", "_waits", "_zstd")
 
 
 def _identity():

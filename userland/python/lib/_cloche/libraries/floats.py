@@ -1,7 +1,7 @@
-"""Which of numpy's functions warn of divisions by zero, overflow and invalid values in floats.
+"""Which of numpy's functions warn of divisions by zero, overflow and invalid values in floats, and which conversions are as on x86-64.
 
 `_floats` (userland/python/extensions/floats.c) sees them by results that are no finite numbers. An infinite one is a division by zero
-or an overflow: that differs.
+or an overflow: that differs. `_casts` (casts.c beside it) has the conversions.
 """
 from . import imports
 
@@ -20,9 +20,21 @@ RULES = {
 # What `_floats` computes itself where it can, in the order of its numbers.
 ARITHMETIC = "add subtract multiply divide".split()
 
+FLOATS, INTEGERS = "efdFD", "bBhHiIlLqQ"
+
+
+def _replace_casts():
+    import _casts
+    from numpy._core._multiarray_umath import _get_castingimpl, dtype
+    for source, target in [*((source, target) for source in FLOATS for target in INTEGERS),
+                           *((source, target) for source in "dD" for target in "fF")]:
+        source, target = dtype(source), dtype(target)
+        _casts.replace(_get_castingimpl(type(source), type(target)), source.num, target.num)
+
 
 def _watch(umath):
     import _floats
+    _replace_casts()
     from numpy._core._multiarray_umath import dtype, generic, inexact
     for rule, names in RULES.items():
         for name in names.split():
