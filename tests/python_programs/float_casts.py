@@ -1,3 +1,4 @@
+# packages: numpy
 """Floats become integers as on x86-64, also those that do not fit, and numpy warns of these."""
 import warnings
 

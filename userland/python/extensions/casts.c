@@ -46,35 +46,137 @@ static inline unsigned long long widest(double value, int *odd) {
 static inline float of_half(unsigned short half) { return npy_half_to_float(half); }
 static inline double as_it_is(double value) { return value; }
 
+/* Numbers that lie side by side are done in blocks. Of one it is seen first whether all are within the range of which the integers are as
+ * their instruction makes them, then vectors are made of them. */
 enum { BLOCK = 256 };
+typedef double Doubles __attribute__((vector_size(16), aligned(1)));
+typedef float Floats __attribute__((vector_size(16), aligned(1)));
+typedef long long Longs __attribute__((vector_size(16), aligned(1)));
+typedef int Ints __attribute__((vector_size(16), aligned(1)));
+typedef float FloatPair __attribute__((vector_size(8), aligned(1)));
+typedef signed char Bytes __attribute__((vector_size(16)));
+typedef long long Unaligned __attribute__((aligned(1)));
+typedef int UnalignedInt __attribute__((aligned(1)));
 
-/* From a float as it lies in memory, of which a complex number's second part is left out. Of numbers that lie side by side it is seen first
- * whether all of a block are within `end`, both of which the compiler makes vectors of: these are as their instruction makes them. */
-#define CAST(from, stored, read, to, made, through, end, by)                                                        \
-  static inline int all_fit_##from##_##to(const char *source, Py_ssize_t count) {                                   \
-    int fit = 1;                                                                                                    \
-    for (Py_ssize_t i = 0; i < count; ++i) {                                                                        \
-      stored value;                                                                                                 \
-      memcpy(&value, source + i * sizeof value, sizeof value);                                                      \
-      fit &= (read(value) > -(stored)end) & (read(value) < (stored)end);                                            \
-    }                                                                                                               \
-    return fit;                                                                                                     \
-  }                                                                                                                 \
+#define LOOKS_AT(type, vector, masks)                                                  \
+  static int all_within_##type(const char *at, Py_ssize_t count, type end) {           \
+    const Py_ssize_t lanes = sizeof(vector) / sizeof(type);                            \
+    masks are = {0};                                                                   \
+    are = ~are;                                                                        \
+    Py_ssize_t i = 0;                                                                  \
+    for (; i + lanes <= count; i += lanes) {                                           \
+      const vector values = *(const vector *)(at + i * sizeof(type));                  \
+      are &= (masks)(__builtin_elementwise_abs(values) < end);                         \
+    }                                                                                  \
+    int fit = !__builtin_wasm_any_true_v128((Bytes)~are);                              \
+    for (; i < count; ++i) {                                                           \
+      type value;                                                                      \
+      memcpy(&value, at + i * sizeof value, sizeof value);                             \
+      fit &= value > -end && value < end;                                              \
+    }                                                                                  \
+    return fit;                                                                        \
+  }
+LOOKS_AT(double, Doubles, Longs)
+LOOKS_AT(float, Floats, Ints)
+
+/* Integers of doubles within 2^51: added to this one their bits are the last of it. */
+static inline Longs whole(Doubles values) {
+  const Doubles many = {0x1.8p52, 0x1.8p52};
+  return (Longs)(__builtin_elementwise_trunc(values) + many) - (Longs)many;
+}
+static void wholes_of_double(const char *source, void *target, Py_ssize_t count) {
+  Unaligned *made = target;
+  Py_ssize_t i = 0;
+  for (; i + 2 <= count; i += 2) *(Longs *)(made + i) = whole(*(const Doubles *)(source + i * sizeof(double)));
+  for (; i < count; ++i) {
+    double value;
+    memcpy(&value, source + i * sizeof value, sizeof value);
+    made[i] = (long long)value;
+  }
+}
+static void narrow_wholes_of_double(const char *source, void *target, Py_ssize_t count) {
+  UnalignedInt *made = target;
+  Py_ssize_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    const Doubles *values = (const Doubles *)(source + i * sizeof(double));
+    const Ints first = (Ints)whole(values[0]), last = (Ints)whole(values[1]);
+    *(Ints *)(made + i) = __builtin_shufflevector(first, last, 0, 2, 4, 6);
+  }
+  for (; i < count; ++i) {
+    double value;
+    memcpy(&value, source + i * sizeof value, sizeof value);
+    made[i] = (int)value;
+  }
+}
+static void wholes_of_float(const char *source, void *target, Py_ssize_t count) {
+  Unaligned *made = target;
+  Py_ssize_t i = 0;
+  for (; i + 2 <= count; i += 2) *(Longs *)(made + i) = whole(__builtin_convertvector(*(const FloatPair *)(source + i * sizeof(float)), Doubles));
+  for (; i < count; ++i) {
+    float value;
+    memcpy(&value, source + i * sizeof value, sizeof value);
+    made[i] = (long long)value;
+  }
+}
+static void narrow_wholes_of_float(const char *source, void *target, Py_ssize_t count) {
+  UnalignedInt *made = target;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    float value;
+    memcpy(&value, source + i * sizeof value, sizeof value);
+    made[i] = (int)value;
+  }
+}
+
+/* A block of floats or doubles of which all fit; 0: not all do, and nothing is made. */
+#define NARROW_DENSE(from, to, made)                                                   \
+  static inline int dense_##from##_to_##to(const char *source, char *target, Py_ssize_t count) { \
+    if (!all_within_##from(source, count, 0x1p31)) return 0;                           \
+    int values[BLOCK];                                                                 \
+    narrow_wholes_of_##from(source, values, count);                                    \
+    for (Py_ssize_t i = 0; i < count; ++i) {                                           \
+      const made result = (made)values[i];                                             \
+      memcpy(target + i * sizeof result, &result, sizeof result);                      \
+    }                                                                                  \
+    return 1;                                                                          \
+  }
+#define DENSE(from)                                                                    \
+  NARROW_DENSE(from, byte, signed char)                                                \
+  NARROW_DENSE(from, ubyte, unsigned char)                                             \
+  NARROW_DENSE(from, short, short)                                                     \
+  NARROW_DENSE(from, ushort, unsigned short)                                           \
+  static inline int dense_##from##_to_int(const char *source, char *target, Py_ssize_t count) { \
+    if (!all_within_##from(source, count, 0x1p31)) return 0;                           \
+    narrow_wholes_of_##from(source, target, count);                                    \
+    return 1;                                                                          \
+  }                                                                                    \
+  static inline int dense_##from##_to_longlong(const char *source, char *target, Py_ssize_t count) { \
+    if (!all_within_##from(source, count, 0x1p51)) return 0;                           \
+    wholes_of_##from(source, target, count);                                           \
+    return 1;                                                                          \
+  }                                                                                    \
+  static inline int dense_##from##_to_uint(const char *source, char *target, Py_ssize_t count) { \
+    if (!all_within_##from(source, count, 0x1p51)) return 0;                           \
+    long long values[BLOCK];                                                           \
+    wholes_of_##from(source, values, count);                                           \
+    for (Py_ssize_t i = 0; i < count; ++i) {                                           \
+      const unsigned result = (unsigned)values[i];                                     \
+      memcpy(target + i * sizeof result, &result, sizeof result);                      \
+    }                                                                                  \
+    return 1;                                                                          \
+  }
+DENSE(float)
+DENSE(double)
+
+/* From a float as it lies in memory, of which a complex number's second part is left out. */
+#define CAST(from, stored, read, to, made, by, dense)                                                               \
   static int from##_to_##to(void *context, char *const *data, const Py_ssize_t *dimensions, const Py_ssize_t *steps, void *auxiliary) { \
     const char *source = data[0];                                                                                   \
     char *target = data[1];                                                                                         \
-    const int is_dense = steps[0] == sizeof(stored) && steps[1] == sizeof(made) && sizeof(stored) > 2;              \
+    const int is_dense = steps[0] == sizeof(stored) && steps[1] == sizeof(made);                                    \
     int odd = 0;                                                                                                    \
     for (Py_ssize_t left = dimensions[0]; left > 0;) {                                                              \
       const Py_ssize_t count = left < BLOCK ? left : BLOCK;                                                         \
-      if (is_dense && all_fit_##from##_##to(source, count)) {                                                       \
-        for (Py_ssize_t i = 0; i < count; ++i) {                                                                    \
-          stored value;                                                                                             \
-          memcpy(&value, source + i * sizeof value, sizeof value);                                                  \
-          const made result = (made)(through)read(value);                                                           \
-          memcpy(target + i * sizeof result, &result, sizeof result);                                               \
-        }                                                                                                           \
-      } else {                                                                                                      \
+      if (!is_dense || !dense(source, target, count)) {                                                             \
         for (Py_ssize_t i = 0; i < count; ++i) {                                                                    \
           stored value;                                                                                             \
           memcpy(&value, source + i * steps[0], sizeof value);                                                      \
@@ -89,18 +191,21 @@ enum { BLOCK = 256 };
     if (odd) npy_set_floatstatus_invalid();                                                                         \
     return 0;                                                                                                       \
   }
-#define CASTS(from, stored, read)                                              \
-  CAST(from, stored, read, byte, signed char, int, 0x1p31, narrow)             \
-  CAST(from, stored, read, ubyte, unsigned char, int, 0x1p31, narrow)          \
-  CAST(from, stored, read, short, short, int, 0x1p31, narrow)                  \
-  CAST(from, stored, read, ushort, unsigned short, int, 0x1p31, narrow)        \
-  CAST(from, stored, read, int, int, int, 0x1p31, narrow)                      \
-  CAST(from, stored, read, uint, unsigned, long long, 0x1p63, wide)            \
-  CAST(from, stored, read, longlong, long long, long long, 0x1p63, wide)       \
-  CAST(from, stored, read, ulonglong, unsigned long long, long long, 0x1p63, widest)
-CASTS(half, unsigned short, of_half)
-CASTS(float, float, as_it_is)
-CASTS(double, double, as_it_is)
+#define NEVER(source, target, count) 0
+#define CASTS(from, stored, read, dense)                                                  \
+  CAST(from, stored, read, byte, signed char, narrow, dense(from, byte))                  \
+  CAST(from, stored, read, ubyte, unsigned char, narrow, dense(from, ubyte))              \
+  CAST(from, stored, read, short, short, narrow, dense(from, short))                      \
+  CAST(from, stored, read, ushort, unsigned short, narrow, dense(from, ushort))           \
+  CAST(from, stored, read, int, int, narrow, dense(from, int))                            \
+  CAST(from, stored, read, uint, unsigned, wide, dense(from, uint))                       \
+  CAST(from, stored, read, longlong, long long, wide, dense(from, longlong))              \
+  CAST(from, stored, read, ulonglong, unsigned long long, widest, dense(from, longlong))
+#define BY_BLOCKS(from, to) dense_##from##_to_##to
+#define ONE_BY_ONE(from, to) NEVER
+CASTS(half, unsigned short, of_half, ONE_BY_ONE)
+CASTS(float, float, as_it_is, BY_BLOCKS)
+CASTS(double, double, as_it_is, BY_BLOCKS)
 
 /* By numpy's numbers; a long has 32 bits here. */
 #define LOOPS(from)                                                                                                         \
@@ -123,14 +228,21 @@ static int narrowed(char *const *data, Py_ssize_t count, const Py_ssize_t *steps
   }
   return overflows;
 }
-static int dense_narrowed(const char *source, char *target, Py_ssize_t count) {
+static int dense_narrowed(char *source, char *target, Py_ssize_t count) {
   int overflows = 0;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    double value;
-    memcpy(&value, source + i * sizeof value, sizeof value);
-    const float result = (float)value;
-    memcpy(target + i * sizeof result, &result, sizeof result);
-    overflows |= (result - result != 0) & (value - value == 0);
+  for (Py_ssize_t done = 0; done < count; done += BLOCK) {
+    const Py_ssize_t part = count - done < BLOCK ? count - done : BLOCK;
+    char *places[2] = {source + done * sizeof(double), target + done * sizeof(float)};
+    Py_ssize_t i = 0;
+    for (; i + 4 <= part; i += 4) {
+      const Doubles *values = (const Doubles *)(places[0] + i * sizeof(double));
+      const FloatPair first = __builtin_convertvector(values[0], FloatPair), last = __builtin_convertvector(values[1], FloatPair);
+      *(Floats *)(places[1] + i * sizeof(float)) = __builtin_shufflevector(first, last, 0, 1, 2, 3);
+    }
+    const Py_ssize_t steps[2] = {sizeof(double), sizeof(float)};
+    char *rest[2] = {places[0] + i * sizeof(double), places[1] + i * sizeof(float)};
+    overflows |= narrowed(rest, part - i, steps, 1, 1);
+    if (!all_within_float(places[1], i, INFINITY)) overflows |= narrowed(places, i, steps, 1, 1);
   }
   return overflows;
 }
