@@ -142,7 +142,8 @@ void PythonSessionState::pass_on_trace(std::string_view records) {
     const std::size_t second = record.find('\t', first + 1);
     if (first != std::string_view::npos && second != std::string_view::npos) {
       TraceEvent event;
-      (void)std::from_chars(record.data(), record.data() + first, event.line);
+      const std::string_view line = record.substr(0, first);
+      (void)std::from_chars(line.begin(), line.end(), event.line);
       event.event = backend_.scrub(std::string(record.substr(first + 1, second - first - 1)));
       event.context = backend_.scrub(std::string(record.substr(second + 1)));
       sink(event);
