@@ -3,11 +3,15 @@
 // records, the jail that its process is in, and the engine.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 
 #include "cloche/engine.h"
 #include "doors/http/log.h"
 #include "doors/http/metrics.h"
+#include "doors/mcp/hub.h"
 #include "doors/serve/options.h"
 #include "doors/telemetry/audit_log.h"
 #include "doors/telemetry/recorders.h"

@@ -186,11 +186,11 @@ void Connection::linger() {
   const auto deadline = std::chrono::steady_clock::now() + Channel::linger_max;
   for (const auto& channel : channels_) channel->lose_client();
   for (;;) {
-    while (pump_channels()) {
-    }
+    const bool moved = pump_channels();
     if (channels_.empty() || std::chrono::steady_clock::now() >= deadline) break;
     if (!parts_.stays(channels_.size())) return;
     if (session_ && session_->status() != session::Status::running) return;
+    if (moved) continue;
     std::array<pollfd, 2> wanted{pollfd{wake_.fd(), POLLIN, 0}, pollfd{-1, 0, 0}};
     if (far_ && !far_->is_over()) wanted[1] = {far_->fd(), far_->wanted_events(), 0};
     if (::poll(wanted.data(), wanted.size(), linger_look_ms) < 0 && errno != EINTR) return;
