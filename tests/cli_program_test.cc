@@ -10,6 +10,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/temp_dir_testing.h"
 #include "program_testing.h"
 
 namespace cloche::testing {
@@ -85,8 +86,8 @@ TEST(CliProgram, AClosedInputIsAnEmptyOne) {
 }
 
 TEST(CliProgram, ADeviceIsWrittenToAndNotReplaced) {
-  const std::string fifo = ::testing::TempDir() + "cli-program-fifo";
-  ::unlink(fifo.c_str());
+  const TempDir folder;
+  const std::string fifo = folder.path() / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   const Ended ended =
       cloche("run --out /tmp/f:" + fifo + " 'echo hello >/tmp/f' & cat " + fifo + "; wait $!");
@@ -94,12 +95,11 @@ TEST(CliProgram, ADeviceIsWrittenToAndNotReplaced) {
   struct stat now{};
   EXPECT_EQ(::stat(fifo.c_str(), &now), 0);
   EXPECT_TRUE(S_ISFIFO(now.st_mode));
-  ::unlink(fifo.c_str());
 }
 
 TEST(CliProgram, AFileThatIsCopiedOutReplacesThatOneAlone) {
-  const std::string file = ::testing::TempDir() + "cli-program-out", link = file + "-link";
-  bash("rm -f " + file + "*");
+  const TempDir folder;
+  const std::string file = folder.path() / "out", link = file + "-link";
   write_text(file, "old\n");
   write_text(file + ".part", "mine\n");
   ASSERT_EQ(::chmod(file.c_str(), 0640), 0);
@@ -114,7 +114,6 @@ TEST(CliProgram, AFileThatIsCopiedOutReplacesThatOneAlone) {
   EXPECT_EQ(
       bash("umask 027; $CLOCHE run --out a:" + fresh + " 'echo 1 >a'; stat -c %a " + fresh).said,
       "640\n");
-  bash("rm -f " + file + "*");
 }
 
 TEST(CliProgram, StandardInputIsTheCommandsUnlessItSaysNo) {
@@ -136,11 +135,10 @@ TEST(CliProgram, InputThatNobodyAsksForStaysWhereItIs) {
       bash("printf '%s\\n' 1 2 3 | while read -r n; do $CLOCHE run \"echo got $n\"; done").said,
       "got 1\ngot 2\ngot 3\n");
   // One that stays open and brings nothing holds nobody up, neither does one that never ends.
-  const std::string fifo = ::testing::TempDir() + "cli-program-quiet";
-  ::unlink(fifo.c_str());
+  const TempDir folder;
+  const std::string fifo = folder.path() / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   EXPECT_EQ(cloche("run 'echo done' <> " + fifo).said, "done\n");
-  ::unlink(fifo.c_str());
   EXPECT_EQ(cloche("run 'head -c 3 | od -An -tx1' < /dev/zero").said, " 00 00 00\n");
 }
 
@@ -167,8 +165,9 @@ TEST(CliProgram, PythonStartsWithItsPackagesImported) {
 
 TEST(CliProgram, AScriptComesFromAFileOrFromStandardInput) {
   EXPECT_EQ(bash("echo 'echo \"$#:$1:$2\"; cat' | $CLOCHE run - 'a b' c").said, "2:a b:c\n");
-  const std::string folder = ::testing::TempDir();
-  const std::string shell = folder + "cli-program.sh", awk = folder + "cli-program.awk";
+  const TempDir made;
+  const std::string folder = made.path();
+  const std::string shell = folder + "/cli-program.sh", awk = folder + "/cli-program.awk";
   write_text(shell, "echo \"${0##*/} $1\"; cat\n");
   write_text(awk, "#!/usr/bin/awk -f\n{ print $2 }\n");
   EXPECT_EQ(cloche("run --file " + shell + " x <<< rest").said, "cli-program.sh x\nrest\n");
@@ -189,15 +188,13 @@ TEST(CliProgram, AScriptComesFromAFileOrFromStandardInput) {
   EXPECT_EQ(missing.status, 127);
   EXPECT_NE(missing.said.find("cloche run --file " + shell), std::string::npos) << missing.said;
   EXPECT_EQ(cloche("run -- - <<< 'echo read'").said.find("read\n"), std::string::npos);
-  ::unlink(shell.c_str());
-  ::unlink(awk.c_str());
 }
 
 // As the kernel says while they wait for their input.
 TEST(CliProgram, WhatRunsGuestsIsInAJail) {
   if (bash("grep Seccomp: /proc/self/status").status != 0) GTEST_SKIP() << "no seccomp here";
-  const std::string fifo = ::testing::TempDir() + "cli-program-jail";
-  ::unlink(fifo.c_str());
+  const TempDir folder;
+  const std::string fifo = folder.path() / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   for (const char* command : {"run cat", "shell", "rpc", "mcp"}) {
     const Ended ended =
@@ -210,7 +207,6 @@ grep -E '^(Seccomp|NoNewPrivs):' /proc/$pid/status
 kill -9 $pid)");
     EXPECT_EQ(ended.said, "NoNewPrivs:\t1\nSeccomp:\t2\n") << command;
   }
-  ::unlink(fifo.c_str());
 }
 
 TEST(CliProgram, EachCommandHasAPageWithAnExample) {
@@ -255,12 +251,13 @@ TEST(CliProgram, WithoutACacheFolderSandboxesRunAndTheDoctorSaysSo) {
 }
 
 TEST(CliProgram, MachineCodeIsShippedIntoNobodyElsesFolder) {
-  const std::string folder = ::testing::TempDir() + "cli-program-ship";
+  const TempDir made;
+  const std::string folder = made.path() / "ship";
   const Ended ended = bash("mkdir -p '" + folder + "' && echo mine >'" + folder +
                            "/notes' && $CLOCHE prepare --ship '" + folder + "'");
   EXPECT_EQ(ended.status, 2);
   EXPECT_THAT(ended.said, ::testing::HasSubstr("has other things than machine code"));
-  EXPECT_EQ(bash("cat '" + folder + "/notes'; rm -r '" + folder + "'").said, "mine\n");
+  EXPECT_EQ(bash("cat '" + folder + "/notes'").said, "mine\n");
 }
 
 TEST(CliProgram, ATimeLimitOverTenYearsIsRefusedWithTheRange) {

@@ -3,9 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
-
 #include "base/host_error.h"
+#include "base/temp_dir_testing.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -15,14 +14,11 @@ using testing::HasSubstr;
 
 class SystemFolder : public testing::Test {
  protected:
-  SystemFolder() { std::filesystem::create_directories(folder_); }
-  ~SystemFolder() override { std::filesystem::remove_all(folder_); }
-
-  void write(std::string_view index) { std::ofstream(folder_ / "system.index") << index; }
+  void write(std::string_view index) { folder_.write("system.index", std::string(index)); }
 
   std::vector<std::string> entries() {
     std::vector<std::string> lines;
-    for_each_entry(folder_, [&](const SystemEntry& entry) {
+    for_each_entry(folder_.path(), [&](const SystemEntry& entry) {
       lines.push_back(std::to_string(static_cast<int>(entry.kind)) + " " +
                       std::to_string(entry.mode) + " " + std::to_string(entry.offset) + "+" +
                       std::to_string(entry.size) + " " + std::string(entry.target) + ">" +
@@ -40,8 +36,7 @@ class SystemFolder : public testing::Test {
     return "";
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / "cloche-system-folder-test";
+  const TempDir folder_;
 };
 
 TEST_F(SystemFolder, EveryKindOfEntryIsRead) {
