@@ -197,16 +197,16 @@ ExecuteResult execute_within(PythonSession& session, std::string_view code,
 }
 
 // How often this thread has given its core up.
-std::int64_t sleeps_of_this_thread() {
+std::int64_t sleeps_of_this_process() {
   rusage usage{};
-  EXPECT_EQ(::getrusage(RUSAGE_THREAD, &usage), 0);
+  EXPECT_EQ(::getrusage(RUSAGE_SELF, &usage), 0);
   return usage.ru_nvcsw;
 }
 
 TEST(PythonSessionLimits, WhoWaitsForAStopLooksOnlyWhenThereIsSomethingToSee) {
   PythonSession session = new_session();
   (void)printed(session, "import time");
-  const std::int64_t before = sleeps_of_this_thread();
+  const std::int64_t before = sleeps_of_this_process();
   const ExecuteResult result = execute_within(session,
                                               "try:\n    while True: pass\n"
                                               "except BaseException: time.sleep(1)\n",
@@ -214,7 +214,37 @@ TEST(PythonSessionLimits, WhoWaitsForAStopLooksOnlyWhenThereIsSomethingToSee) {
   EXPECT_EQ(result.limit, Limit::time);
   EXPECT_TRUE(result.session_alive) << result.reason;
   // A look each millisecond would be a thousand.
-  EXPECT_LT(sleeps_of_this_thread() - before, 300);
+  EXPECT_LT(sleeps_of_this_process() - before, 300);
+}
+
+// The turn is taken on the thread of who asks for it, so there it is waited for what it becomes.
+TEST(PythonSession, ThatBecomesAnotherProgramEndsWithIt) {
+  PythonSession session = new_session();
+  const ExecuteResult result =
+      session.execute("import os\nos.execv('/bin/sh', ['sh', '-c', 'echo $0; exit 9'])");
+  EXPECT_EQ(result.status, ExecuteStatus::ended);
+  EXPECT_EQ(result.exit_code, 9);
+  EXPECT_FALSE(result.session_alive);
+}
+
+TEST(PythonSessionLimits, HoldForAProgramThatASessionHasBecome) {
+  constexpr const char* endless =
+      "import os\nos.execv('/bin/sh', ['sh', '-c', 'echo begun; sleep 1000'])";
+  PythonSession slow = new_session();
+  const ExecuteResult late = execute_within(slow, endless, {.timeout = milliseconds(200)});
+  EXPECT_EQ(late.limit, Limit::time) << late.reason;
+  EXPECT_FALSE(late.session_alive);
+
+  PythonSession cancelled = new_session();
+  ExecuteOptions options;
+  std::thread other;
+  options.output = [&](Stream, std::string_view) {
+    if (!other.joinable()) other = std::thread([&] { cancelled.cancel(); });
+  };
+  const ExecuteResult stopped = cancelled.execute(endless, options);
+  EXPECT_EQ(stopped.status, ExecuteStatus::cancelled) << stopped.reason;
+  EXPECT_FALSE(stopped.session_alive);
+  other.join();
 }
 
 TEST(PythonSessionLimits, ResultsTellWhatWasUsed) {

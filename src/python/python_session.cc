@@ -3,15 +3,18 @@
 
 #include <fmt/format.h>
 
+#include "base/host_error.h"
 #include "kernel/host/resident.h"
 #include "kernel/kernel.h"
 #include "kernel/process/exec.h"
 #include "kernel/process/spawn_request.h"
+#include "kernel/time/timer_thread.h"
 #include "python/interpreter_threads.h"
 #include "python/start_block.h"
 #include "python/stop_patience.h"
 #include "python/unused_heap.h"
 #include "wasm/packed_memory.h"
+#include "wasm/run_here.h"
 
 namespace cloche::python {
 
@@ -28,7 +31,8 @@ struct PythonSession::Shared : kernel::Resident {
   std::string source GUARDED_BY(kernel::kernel_lock);
   std::uint64_t memory_limit_bytes = 0;  // of this turn; 0: what the kernel allows
   bool has_run = false;
-  bool busy GUARDED_BY(kernel::kernel_lock) = false;  // a turn is in progress
+  bool busy GUARDED_BY(kernel::kernel_lock) = false;             // a turn is in progress
+  std::shared_ptr<Watch> watch GUARDED_BY(kernel::kernel_lock);  // of one that is hosted
 
   // A turn that is being stopped. Where the process has not begun it yet, it never does.
   StopReason stop_wanted GUARDED_BY(kernel::kernel_lock) = StopReason::none;
@@ -310,11 +314,77 @@ TurnResult PythonSession::turn_result() {
   return result;
 }
 
+// Looks at a turn that is taken on the thread of who asked for it, by the timers' thread, whenever
+// who waits for one would look.
+class PythonSession::Watch : public std::enable_shared_from_this<Watch> {
+ public:
+  Watch(PythonSession& session, const TurnLimits& limits)
+      : session_(session), kernel_(session.kernel_), limits_(limits) {}
+
+  const TurnLimits& limits() const noexcept { return limits_; }
+  bool overdue() const noexcept REQUIRES(kernel::kernel_lock) { return overdue_; }
+
+  // Where the host has no thread or memory to look again, the time is over.
+  void look_again() noexcept REQUIRES(kernel::kernel_lock) try {
+    forget_timer();
+    NextLook look = session_.next_look(limits_, {});
+    if (look.when_it_computes) {
+      const kernel::SteadyTime soon = std::chrono::steady_clock::now() + while_it_sleeps;
+      look.at = look.at ? std::min(*look.at, soon) : soon;
+    }
+    if (!look.at) return;
+    timer_ = kernel_.services().timers.add(*look.at, &kernel_,
+                                           [self = shared_from_this()] { self->look(); });
+  } catch (const HostError&) {
+    give_up();
+  } catch (const std::bad_alloc&) {
+    give_up();
+  }
+
+  // The process has not stopped, or does not listen.
+  void give_up() noexcept REQUIRES(kernel::kernel_lock) {
+    overdue_ = true;
+    (void)kernel_.post(*session_.process_, {.signo = kernel::sigkill, .code = kernel::si_kernel});
+  }
+
+  // The session may go from now on.
+  void end() noexcept REQUIRES(kernel::kernel_lock) {
+    ended_ = true;
+    forget_timer();
+  }
+
+ private:
+  // Only a turn that is being stopped counts the CPU time of one that sleeps.
+  static constexpr std::chrono::milliseconds while_it_sleeps{10};
+
+  void look() EXCLUDES(kernel::kernel_lock) {
+    const kernel::KernelLock lock(kernel_.mutex());
+    if (ended_ || overdue_) return;
+    if (!session_.keep_within(limits_, {})) give_up();
+    if (!overdue_) look_again();
+  }
+
+  void forget_timer() noexcept REQUIRES(kernel::kernel_lock) {
+    if (timer_ != 0) (void)kernel_.services().timers.cancel(std::exchange(timer_, 0));
+  }
+
+  PythonSession& session_;  // until it has ended
+  kernel::Kernel& kernel_;
+  const TurnLimits limits_;
+  kernel::TimerThread::Id timer_ GUARDED_BY(kernel::kernel_lock) = 0;
+  bool overdue_ GUARDED_BY(kernel::kernel_lock) = false;
+  bool ended_ GUARDED_BY(kernel::kernel_lock) = false;
+};
+
 TurnResult PythonSession::take(Turn what, std::string_view payload, const TurnLimits& limits) {
+  const auto watch = std::make_shared<Watch>(*this, limits);
+  wasm::RunHere here;
   kernel::ReleasableKernelLock lock(kernel_.mutex());
   ask(what, payload, limits);
-  if (!kernel_.resume(*process_)) return no_thread();
-  if (wait_within(limits)) {
+  // That a guest computes again after a sleep is something to wait for: with a limit of CPU time.
+  const bool waits = limits.cpu.count() > 0;
+  if (!kernel_.resume(*process_, waits ? nullptr : &here)) return no_thread();
+  if (here.caught() ? take_here(here, watch) : wait_within(limits)) {
     TurnResult result = turn_result();
     result.stopped = shared_->stop_wanted;
     return result;
@@ -331,12 +401,19 @@ void PythonSession::stop(StopReason reason) {
 }
 
 void PythonSession::begin_stop(StopReason reason) {
-  if (!shared_->busy || is_gone() || shared_->stop_wanted != StopReason::none) return;
+  if (!shared_->busy || shared_->stop_wanted != StopReason::none) return;
+  if (is_gone()) {
+    // Another program, on the thread of who waits for the turn.
+    if (!shared_->watch || process_->status) return;
+    shared_->stop_wanted = reason;
+    return shared_->watch->give_up();
+  }
   shared_->stop_wanted = reason;
   shared_->stopped_at = std::chrono::steady_clock::now();
   shared_->cpu_at_stop = cpu_time();
   tell_stop();
   shared_->answer.wake_all();
+  if (shared_->watch) shared_->watch->look_again();
 }
 
 void PythonSession::tell_stop() {
@@ -399,16 +476,34 @@ PythonSession::NextLook PythonSession::next_look(const TurnLimits& limits,
   return look;
 }
 
+bool PythonSession::keep_within(const TurnLimits& limits, std::chrono::nanoseconds cpu_at_start) {
+  const auto now = std::chrono::steady_clock::now();
+  if (process_->clock->is_over(now)) begin_stop(StopReason::time);
+  if (limits.cpu.count() > 0 && cpu_time() - cpu_at_start >= limits.cpu)
+    begin_stop(StopReason::cpu);
+  return shared_->stop_wanted == StopReason::none || !does_not_stop(now);
+}
+
+bool PythonSession::take_here(wasm::RunHere& here, const std::shared_ptr<Watch>& watch) {
+  shared_->hosted = true;
+  shared_->watch = watch;
+  watch->look_again();
+  {
+    const kernel::KernelUnlocked unlocked(kernel_.mutex());
+    here.run();
+  }
+  shared_->watch.reset();
+  shared_->hosted = false;
+  watch->end();
+  return !watch->overdue() && wait_within(watch->limits());
+}
+
 bool PythonSession::wait_within(const TurnLimits& limits) {
   const std::chrono::nanoseconds cpu_at_start = cpu_time();
   kernel::Waiter waiter;
   kernel::WaitQueue* const queues[] = {&shared_->answer, &process_->ended, &process_->computes};
   while (!shared_->answered && !is_gone()) {
-    const auto now = std::chrono::steady_clock::now();
-    if (process_->clock->is_over(now)) begin_stop(StopReason::time);
-    if (limits.cpu.count() > 0 && cpu_time() - cpu_at_start >= limits.cpu)
-      begin_stop(StopReason::cpu);
-    if (shared_->stop_wanted != StopReason::none && does_not_stop(now)) return false;
+    if (!keep_within(limits, cpu_at_start)) return false;
     const NextLook look = next_look(limits, cpu_at_start);
     (void)waiter.sleep(kernel_.mutex(), std::span(queues).first(look.when_it_computes ? 3 : 2),
                        look.at);

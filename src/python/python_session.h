@@ -24,6 +24,10 @@
 #include "python/python_runtime.h"
 #include "python/start_block.h"
 
+namespace cloche::wasm {
+class RunHere;
+}
+
 namespace cloche::python {
 
 // How one turn ended.
@@ -87,8 +91,8 @@ class PythonSession {
   // is killed, with the session.
   TurnResult execute(std::string_view source, std::chrono::milliseconds time = {})
       EXCLUDES(kernel::kernel_lock);
-  // Any other turn, on a thread of its own. One that is over its limits is stopped, and the session
-  // goes on where it can.
+  // Any other turn: on this thread too, or on one of its own where a limit of CPU time wants this
+  // one to wait. One that is over its limits is stopped, and the session goes on where it can.
   TurnResult take(Turn what, std::string_view payload, const TurnLimits& limits)
       EXCLUDES(kernel::kernel_lock);
   // Stops the turn in progress; without one it does nothing. From any thread.
@@ -119,15 +123,23 @@ class PythonSession {
 
  private:
   struct Shared;
+  class Watch;
   PythonSession(PythonRuntime& runtime, kernel::Kernel& kernel, std::shared_ptr<Shared> shared,
                 kernel::ProcessPtr process);
   static Result<std::unique_ptr<PythonSession>> spawn(PythonRuntime& runtime,
                                                       kernel::Kernel& kernel,
                                                       SessionOptions options,
                                                       std::shared_ptr<Shared> shared);
-  // The same under limits: stops the turn where they say so. Lock held. False when it does not
-  // stop: the process must be killed.
+  // Takes the turn on this thread. False when it did not stop when it was told to: the process was
+  // killed. Lock held.
+  bool take_here(wasm::RunHere& here, const std::shared_ptr<Watch>& watch)
+      REQUIRES(kernel::kernel_lock);
+  // Waits for the turn. False when it does not stop when it is told to: the process must be killed.
+  // Lock held.
   bool wait_within(const TurnLimits& limits) REQUIRES(kernel::kernel_lock);
+  // One look at a turn: stops it where limits say so. False as wait_within(). Lock held.
+  bool keep_within(const TurnLimits& limits, std::chrono::nanoseconds cpu_at_start)
+      REQUIRES(kernel::kernel_lock);
   // The rest: lock held.
   bool is_gone() const REQUIRES(kernel::kernel_lock);
   void ask(Turn what, std::string_view payload, const TurnLimits& limits)
@@ -139,7 +151,7 @@ class PythonSession {
   // The signal that it is stopped with.
   void tell_stop() REQUIRES(kernel::kernel_lock);
   bool does_not_stop(kernel::SteadyTime now) const REQUIRES(kernel::kernel_lock);
-  // When to look again at what wait_within() waits for, if nobody says anything before.
+  // When to look at the turn again, if nobody says anything before.
   struct NextLook {
     kernel::Deadline at;
     bool when_it_computes = false;  // it sleeps, and its CPU time counts
