@@ -13,6 +13,7 @@
 #include <set>
 #include <system_error>
 
+#include "base/durable_file.h"
 #include "base/folder_names.h"
 #include "base/host_error.h"
 #include "base/random.h"
@@ -264,8 +265,7 @@ Result<StateStore::Saved> StateStore::save(SavedChain& chain, const Facts& facts
 Result<std::uint64_t> StateStore::write_level(const std::string& path, const std::string& head,
                                               const Checkpoint* before, const Checkpoint* now) {
   CLOCHE_TRY(claim_.check());
-  CLOCHE_ASSIGN(DurableFile file,
-                DurableFile::create(files_, path, path + std::string(part_suffix)));
+  CLOCHE_ASSIGN(DurableFile file, DurableFile::create(files_, path));
   std::uint64_t bytes = 0;
   const ByteSink sink = [&](std::span<const std::byte> piece) {
     bytes += piece.size();
