@@ -202,7 +202,10 @@ class _Follower:
 
     def _mount(self, said: str) -> None:
         """A cache is a folder, and stays."""
-        options = dict((option.partition("=")[::2]) for option in said.split(","))
+        options: Dict[str, str] = {}
+        for option in said.split(","):
+            name, _, value = option.partition("=")
+            options[name] = value
         kind = options.get("type", "bind")
         target = next((options[name] for name in ("target", "dst", "destination") if options.get(name)), "")
         if kind != "cache" or not target or "from" in options:
