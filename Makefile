@@ -217,5 +217,5 @@ distclean: ## remove all of build/, and the cache of fetched parts and compiled 
 
 .PHONY: help
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | \
-		while IFS='|' read -r word text; do printf '%-18s %s\n' "$$word" "$$text"; done
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | \
+		while IFS='|' read -r word text; do printf '  %-21s %s\n' "$$word" "$$text"; done

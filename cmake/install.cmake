@@ -46,23 +46,26 @@ add_custom_command(
 add_custom_target(installation DEPENDS ${manual}/stamp)
 add_dependencies(installation cloche cloche-compile cloche-warden cloche-unpack cloche_static cloche_shared)
 
+# cloche_strip_installed(FILE COMMAND...): of what CMake does not strip by itself.
+function(cloche_strip_installed file)
+  list(JOIN ARGN " " command)
+  install(CODE "if(CMAKE_INSTALL_DO_STRIP)
+  execute_process(COMMAND ${command} \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${file} COMMAND_ERROR_IS_FATAL ANY)
+endif()")
+endfunction()
+
 install(TARGETS cloche RUNTIME DESTINATION bin)
 install(TARGETS cloche-compile cloche-unpack RUNTIME DESTINATION ${private_folder})
 # It is static: there is no path of libraries to change in it.
 install(PROGRAMS $<TARGET_FILE:cloche-warden> DESTINATION ${private_folder})
-install(CODE "if(CMAKE_INSTALL_DO_STRIP)
-  execute_process(COMMAND ${CMAKE_STRIP} \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${private_folder}/cloche-warden
-                  COMMAND_ERROR_IS_FATAL ANY)
-endif()")
+cloche_strip_installed(${private_folder}/cloche-warden ${CMAKE_STRIP})
 install(CODE [[file(CREATE_LINK cloche $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin/sbs SYMBOLIC)]])
 install(TARGETS cloche_shared LIBRARY DESTINATION lib)
 # Debug information of an archive is most of it.
 install(TARGETS cloche_static ARCHIVE DESTINATION lib)
-install(CODE "if(CMAKE_INSTALL_DO_STRIP)
-  execute_process(COMMAND ${CMAKE_OBJCOPY} --strip-debug \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/libcloche.a
-                  COMMAND_ERROR_IS_FATAL ANY)
-endif()")
+cloche_strip_installed(lib/libcloche.a ${CMAKE_OBJCOPY} --strip-debug)
 install(FILES ${wasmtime_library} DESTINATION ${private_folder})
+cloche_strip_installed(${private_folder}/libwasmtime.so ${CMAKE_STRIP} --strip-unneeded)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/cloche DESTINATION include)
 install(DIRECTORY ${manual}/man1 DESTINATION share/man)
 install(FILES ${manual}/bash/cloche DESTINATION share/bash-completion/completions)

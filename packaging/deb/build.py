@@ -118,6 +118,7 @@ def add_library(root: Path) -> None:
 
 
 def main(build: Path, out: Path) -> None:
+    os.umask(0o022)  # the modes of what is packaged are not those of who packages
     version = (ROOT / "VERSION").read_text().strip()
     arch = architecture(build)
     work = out / ".deb"

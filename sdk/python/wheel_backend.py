@@ -44,7 +44,7 @@ EXTRAS = {"sessions": ["requests>=2.28", "paramiko>=3.0"], "inspect": ["inspect_
           "deepagents": ["deepagents>=0.7"], "smolagents": ["smolagents>=1.26"],
           "google-adk": ["google-adk>=2.13"], "tinker-cookbook": ["tinker-cookbook>=0.6"],
           "openai-agents": ["openai-agents>=0.24"], "nemo-gym": ["nemo-gym>=0.4"],
-          "harbor": ["harbor>=0.24", "dockerfile-parse>=2"], "ray": ["ray>=2.40"]}
+          "harbor": ["harbor>=0.24"], "ray": ["ray>=2.40"]}
 EPOCH = (2020, 1, 1, 0, 0, 0)  # the same input gives the same wheel
 MOST_BYTES = 95_000_000  # of a wheel for an index, which takes 100 MB
 

@@ -53,7 +53,9 @@ std::string FaultyFiles::path_of(int fd) {
 }
 
 Result<UniqueFd> FaultyFiles::open(const std::string& path, int flags, unsigned mode) {
-  if ((flags & O_CREAT) != 0) CLOCHE_TRY(count());
+  const bool has_no_name = (flags & O_TMPFILE) == O_TMPFILE;
+  if (has_no_name && wants_names) return Errno::notsup;
+  if ((flags & O_CREAT) != 0 || has_no_name) CLOCHE_TRY(count());
   return HostFiles::open(path, flags, mode);
 }
 
@@ -74,6 +76,16 @@ Result<void> FaultyFiles::sync(int fd) {
     unsynced_folders_.erase(path_of(fd));
   }
   return HostFiles::sync(fd);
+}
+
+Result<void> FaultyFiles::link(int fd, const std::string& path) {
+  CLOCHE_TRY(count());
+  {
+    const std::lock_guard lock(mutex_);
+    order_broken_ = order_broken_ || unsynced_files_.contains(path_of(fd));
+    unsynced_folders_.insert(std::filesystem::path(path).parent_path().string());
+  }
+  return HostFiles::link(fd, path);
 }
 
 Result<void> FaultyFiles::rename(const std::string& from, const std::string& to) {

@@ -27,12 +27,15 @@ class FaultyFiles final : public HostFiles {
   std::size_t calls() const;
   // Pieces of a write that are taken at once.
   std::atomic<std::size_t> write_max = SIZE_MAX;
-  // Whether something was renamed before it was synced, or its folder was not synced after that.
+  // As a file system that has no files without a name.
+  std::atomic<bool> wants_names = false;
+  // Whether something was named before it was synced, or its folder was not synced after that.
   bool is_order_broken() const;
 
   Result<UniqueFd> open(const std::string& path, int flags, unsigned mode) override;
   Result<std::size_t> write(int fd, std::span<const std::byte> bytes) override;
   Result<void> sync(int fd) override;
+  Result<void> link(int fd, const std::string& path) override;
   Result<void> rename(const std::string& from, const std::string& to) override;
   Result<void> unlink(const std::string& path) override;
 

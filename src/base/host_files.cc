@@ -22,12 +22,6 @@ auto repeat(const Call& call) {
   return result;
 }
 
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 }  // namespace
 
 Result<UniqueFd> HostFiles::open(const std::string& path, int flags, unsigned mode) {
@@ -55,6 +49,13 @@ Result<void> HostFiles::sync(int fd) {
   return {};
 }
 
+Result<void> HostFiles::link(int fd, const std::string& path) {
+  const std::string from = "/proc/self/fd/" + std::to_string(fd);
+  if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    return last_error();
+  return {};
+}
+
 Result<void> HostFiles::rename(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) return last_error();
   return {};
@@ -78,38 +79,15 @@ Result<void> HostFiles::write_all(int fd, std::span<const std::byte> bytes) {
   return {};
 }
 
+std::string HostFiles::folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
 HostFiles& host_files() {
   static HostFiles& files = *new HostFiles;
   return files;
-}
-
-DurableFile::DurableFile(HostFiles& files, std::string path, std::string part, UniqueFd fd)
-    : files_(&files),
-      names_(std::make_unique<Names>(std::move(path), std::move(part))),
-      fd_(std::move(fd)) {}
-
-Result<DurableFile> DurableFile::create(HostFiles& files, std::string path, std::string part) {
-  CLOCHE_ASSIGN(UniqueFd fd, files.open(part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600));
-  return DurableFile(files, std::move(path), std::move(part), std::move(fd));
-}
-
-DurableFile::~DurableFile() {
-  if (names_) (void)files_->unlink(names_->part);
-}
-
-Result<void> DurableFile::write(std::span<const std::byte> bytes) {
-  return files_->write_all(fd_.get(), bytes);
-}
-
-// A sync that has failed is never tried again on the same file: what it lost is not told twice.
-Result<void> DurableFile::finish() { return files_->sync(fd_.get()); }
-
-Result<void> DurableFile::publish() {
-  CLOCHE_TRY(files_->rename(names_->part, names_->path));
-  const std::string folder = folder_of(names_->path);
-  names_.reset();
-  fd_.reset();
-  return files_->sync_folder(folder);
 }
 
 }  // namespace cloche

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/descriptor_channel.h"
+#include "base/durable_file.h"
 #include "base/errno.h"
 #include "base/host_error.h"
 
@@ -125,7 +126,7 @@ Result<void> WorkerSet::write_keys() {
   const MutexLock lock(file_mutex_);
   if (version < written_version_) return {};  // a later one has these as well
   const std::string path = keys_file(options_.state_folder);
-  auto file = DurableFile::create(host_files(), path, path + ".part");
+  auto file = DurableFile::create(host_files(), path);
   if (!file) return file.error();
   CLOCHE_TRY(file->write(std::as_bytes(std::span(text))));
   CLOCHE_TRY(file->commit([this] { return claim_->check(); }));

@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "base/host_error.h"
+#include "base/new_file.h"
 #include "base/unique_fd.h"
 #include "python/image_cache.h"
 #include "python/json_text.h"
@@ -183,24 +184,16 @@ std::string image_header_text(const ImageHeader& header) {
 
 void write_image_file(const std::filesystem::path& file, const wasm::MemoryImage& image,
                       ImageHeader header, HostFiles& files) {
-  const std::filesystem::path memory = file.string() + fmt::format(".{}.memory", getpid());
-  const std::filesystem::path part = file.string() + fmt::format(".{}.part", getpid());
-  const auto clean = [&](const std::filesystem::path*) {
-    for (const auto& name : {memory.string(), memory.string() + ".record", part.string()})
-      (void)files.unlink(name);
-  };
-  const std::unique_ptr<const std::filesystem::path, decltype(clean)> cleaner(&file, clean);
-  image.save(memory);
-  const UniqueFd from = open_to_read(memory);
-  header.content_bytes = static_cast<std::uint64_t>(stat_of(from.get()).st_size);
-  header.content_hash = hash_of_file(from.get(), 0, header.content_bytes);
-  const std::string text = image_header_text(header);
   const auto write = [&]() -> Result<void> {
-    CLOCHE_ASSIGN(const UniqueFd to,
-                  files.open(part.string(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644));
-    CLOCHE_TRY(files.write_all(to.get(), std::as_bytes(std::span(text))));
-    CLOCHE_TRY(copy_content(files, from.get(), 0, to.get(), header_bytes, header.content_bytes));
-    return files.rename(part.string(), file.string());
+    CLOCHE_ASSIGN(NewFile made, NewFile::create(files, file.string(), image_file_mode));
+    // The header has the sum of what follows it, so that comes first.
+    CLOCHE_TRY(image.write(files, made.fd(), header_bytes));
+    header.content_bytes = static_cast<std::uint64_t>(stat_of(made.fd()).st_size) - header_bytes;
+    header.content_hash = hash_of_file(made.fd(), header_bytes, header.content_bytes);
+    const std::string text = image_header_text(header);
+    if (lseek(made.fd(), 0, SEEK_SET) < 0) return errno_from_host(errno);
+    CLOCHE_TRY(files.write_all(made.fd(), std::as_bytes(std::span(text))));
+    return made.publish();
   };
   if (const Result<void> written = write(); !written) {
     throw HostError(fmt::format("cannot write the image {}: {}", file.string(),

@@ -61,6 +61,7 @@ OpenedImage open_image_file(const std::filesystem::path& file);
 // The header's bytes.
 std::string image_header_text(const ImageHeader& header);
 inline constexpr std::uint64_t image_header_bytes = 65536;
+inline constexpr unsigned image_file_mode = 0644;
 
 // The memory image, when it is one of this build. What is mapped is a copy in `cache_folder`
 // (empty: one that has no name any more), since a file that is cut short while a guest runs from it

@@ -2,8 +2,11 @@
 #include "python/image_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 
 #include "base/error.h"
@@ -78,6 +81,35 @@ TEST_P(ImageFileFaults, WhateverFailsTheOldOneIsThereAndNothingElse) {
     EXPECT_TRUE(!failed || files_in_folder() == 1U) << call;
   }
 }
+// As by `kill -9`, at each of its calls.
+TEST_F(ImageFile, WhoeverIsKilledWhileWritingLeavesNothing) {
+  struct Deadly final : HostFiles {
+    std::size_t left = 0;
+    Result<std::size_t> write(int fd, std::span<const std::byte> bytes) override {
+      if (left-- == 0) (void)::raise(SIGKILL);
+      return HostFiles::write(fd, bytes);
+    }
+  };
+  write(1);
+  const auto image = image_with(2);
+  Deadly files;
+  bool killed = true;
+  for (; killed; ++files.left) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      write_image_file(file_, *image, {.build = build_}, files);
+      ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    killed = WIFSIGNALED(status);
+    EXPECT_EQ(word(), killed ? 1U : 2U) << files.left;
+    EXPECT_EQ(files_in_folder(), 1U) << files.left;
+    ASSERT_LT(files.left, 100U);
+  }
+  EXPECT_GT(files.left, 3U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Faults, ImageFileFaults, ::testing::Values(Errno::nospc, Errno::io));
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/host_error.h"
+#include "base/new_file.h"
 #include "python/json_text.h"
 #include "wasm/image_memory.h"
 #include "wasm/memory_pieces.h"
@@ -173,28 +174,26 @@ wasm::FileIdentity write_layer_file(const std::filesystem::path& file,
     std::memcpy(table.data(), in_order.data(), in_order.size() * sizeof(wasm::PageRun));
   header.content_bytes = description.size() + table.size() + wasm::bytes_of(runs);
 
-  const std::string part = file.string() + fmt::format(".{}.part", getpid());
   struct stat status{};
   const auto write = [&]() -> Result<void> {
-    CLOCHE_ASSIGN(const UniqueFd to,
-                  files.open(part, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644));
+    CLOCHE_ASSIGN(NewFile made, NewFile::create(files, file.string(), image_file_mode));
+    const int to = made.fd();
     // The header has the sum of what follows it, so that comes first, and all of it once.
-    if (lseek(to.get(), image_header_bytes, SEEK_SET) < 0) return errno_from_host(errno);
-    LayerWriter writer(files, to.get());
+    if (lseek(to, image_header_bytes, SEEK_SET) < 0) return errno_from_host(errno);
+    LayerWriter writer(files, to);
     CLOCHE_TRY(writer.write(description));
     CLOCHE_TRY(writer.write(table));
     CLOCHE_TRY(writer.write(image, in_order));
     header.content_hash = writer.sum();
     const std::string head = image_header_text(header);
-    if (lseek(to.get(), 0, SEEK_SET) < 0) return errno_from_host(errno);
-    CLOCHE_TRY(files.write_all(to.get(), std::as_bytes(std::span(head))));
-    CLOCHE_TRY(files.rename(part, file.string()));
+    if (lseek(to, 0, SEEK_SET) < 0) return errno_from_host(errno);
+    CLOCHE_TRY(files.write_all(to, std::as_bytes(std::span(head))));
+    CLOCHE_TRY(made.publish());
     // After the last change of its inode.
-    if (fstat(to.get(), &status) != 0) return errno_from_host(errno);
+    if (fstat(to, &status) != 0) return errno_from_host(errno);
     return {};
   };
   if (const Result<void> written = write(); !written) {
-    (void)files.unlink(part);
     throw HostError(fmt::format("cannot write the image {}: {}", file.string(),
                                 errno_info(written.error()).message),
                     written.error());

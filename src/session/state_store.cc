@@ -13,6 +13,7 @@
 #include <set>
 #include <system_error>
 
+#include "base/durable_file.h"
 #include "base/folder_names.h"
 #include "base/host_error.h"
 #include "base/random.h"
@@ -196,34 +197,47 @@ std::optional<StateStore::Found> StateStore::read_chain(const std::string& id,
   return found;
 }
 
-// Which level is written next, and whether the whole state is: the levels before it stay.
+namespace {
+
+// The level on which changes are written: those before it stay, what was on it goes with them.
 //
-// Changes go on top. What is not twice as large as they are is taken back first, and goes with
-// them: each byte is written again a few times at most, and there are few files.
+// Changes go on top. What is not twice as large as they are is taken back first: each byte is
+// written again a few times at most, and there are few files.
+std::size_t level_of_changes(const std::vector<SavedChain::Level>& levels, const Checkpoint& now) {
+  // A state that was read has other numbers of inodes than the file: all of it is written anew.
+  if (levels.empty() || !levels.back().state) return 0;
+  const auto is_kept = [&](std::size_t at) {
+    return at < levels_max &&
+           weight_of(levels[at]) >= 2 * (now.size_since(*levels[at].state) + file_overhead_bytes);
+  };
+  std::size_t level = levels.size();
+  while (level > 0 && !is_kept(level - 1)) --level;
+  return level;
+}
+
+const Checkpoint* last_state(const SavedChain& chain) {
+  if (chain.levels.empty()) return nullptr;
+  if (const auto& state = chain.levels.back().state) return &*state;
+  return chain.read ? &*chain.read : nullptr;
+}
+
+}  // namespace
+
 Result<StateStore::Saved> StateStore::save(SavedChain& chain, const Facts& facts, Status status,
                                            const Checkpoint* now, const LivePython& live) {
   std::vector<SavedChain::Level>& levels = chain.levels;
-  const Checkpoint* last = levels.empty()        ? nullptr
-                           : levels.back().state ? &*levels.back().state
-                           : chain.read          ? &*chain.read
-                                                 : nullptr;
+  const Checkpoint* last = last_state(chain);
   const bool changed = now && (!last || now->size_since(*last) > 0);
   if (!changed && !levels.empty() && status == chain.status && facts.expires == chain.expires &&
       live.name == chain.live.name && !chain.unsure)
     return Saved{};
   std::size_t level = levels.size();
   std::optional<Checkpoint> state;
-  if (changed || levels.empty()) {
+  const bool has_part = changed || levels.empty();
+  if (has_part) {
     if (!now) return Errno::inval;
     state = *now;
-    const auto changes_after = [&](std::size_t at) { return now->size_since(*levels[at].state); };
-    // A state that was read has other numbers of inodes than the file: all of it is written anew.
-    if (!levels.empty() && !levels.back().state) level = 0;
-    while (level > 0 &&
-           (level > levels_max ||
-            weight_of(levels[level - 1]) < 2 * (changes_after(level - 1) + file_overhead_bytes))) {
-      --level;
-    }
+    level = level_of_changes(levels, *now);
   } else {
     state = levels.back().state;
     if (level > 1 && !levels.back().has_part) --level;
@@ -233,13 +247,13 @@ Result<StateStore::Saved> StateStore::save(SavedChain& chain, const Facts& facts
   head.status = status;
   head.name = random_hex(16);
   head.after = level == 0 ? "" : levels[level - 1].name;
-  head.has_part = changed || levels.empty();
+  head.has_part = has_part;
   head.live = live.name;
   chain.file_count = std::max(chain.file_count, levels.size());
   const Checkpoint* before =
       level > 0 && levels[level - 1].state ? &*levels[level - 1].state : nullptr;
   const Result<std::uint64_t> bytes =
-      write_level(path_of(facts.id, level), head_text(head), before, head.has_part ? now : nullptr);
+      write_level(path_of(facts.id, level), head_text(head), before, has_part ? now : nullptr);
   // Where it failed the file may be the new one all the same: nothing may follow the old one.
   levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(level), levels.end());
   chain.unsure = !bytes;
@@ -250,7 +264,7 @@ Result<StateStore::Saved> StateStore::save(SavedChain& chain, const Facts& facts
   if (live.name != chain.live.name) remove_live_file(facts.id, chain.live);
   chain.live = live;
   if (state) state->forget_files();
-  levels.push_back({std::move(head.name), *bytes, head.has_part, std::move(state)});
+  levels.push_back({std::move(head.name), *bytes, has_part, std::move(state)});
   chain.status = status;
   chain.expires = facts.expires;
   if (level == 0) chain.read.reset();
@@ -264,8 +278,7 @@ Result<StateStore::Saved> StateStore::save(SavedChain& chain, const Facts& facts
 Result<std::uint64_t> StateStore::write_level(const std::string& path, const std::string& head,
                                               const Checkpoint* before, const Checkpoint* now) {
   CLOCHE_TRY(claim_.check());
-  CLOCHE_ASSIGN(DurableFile file,
-                DurableFile::create(files_, path, path + std::string(part_suffix)));
+  CLOCHE_ASSIGN(DurableFile file, DurableFile::create(files_, path));
   std::uint64_t bytes = 0;
   const ByteSink sink = [&](std::span<const std::byte> piece) {
     bytes += piece.size();

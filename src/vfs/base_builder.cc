@@ -167,19 +167,6 @@ Result<void> BaseBuilder::add_symlink(std::string_view path, std::string_view ta
   return {};
 }
 
-Result<void> BaseBuilder::add_link(std::string_view path, std::string_view existing) {
-  CLOCHE_ASSIGN(const Impl::Slot from, impl_->place(existing));
-  CLOCHE_ASSIGN(const Ino ino, impl_->fs->lookup(from.dir, from.name));
-  CLOCHE_ASSIGN(const Impl::Slot at, impl_->place(path));
-  if (at.dir == from.dir && at.name == from.name) return Errno::exist;
-  CLOCHE_TRY(impl_->clear(at));
-  const Timestamp kept = impl_->tree().find(ino)->ctime;
-  CLOCHE_TRY(impl_->fs->link(ino, at.dir, at.name));
-  impl_->tree().mut(ino).ctime = kept;
-  impl_->restore(at.dir, at.dir_mtime);
-  return {};
-}
-
 Result<void> BaseBuilder::add_device(std::string_view path, FileType type, std::uint64_t rdev,
                                      const BaseAttr& attr) {
   if (type != FileType::character && type != FileType::block) return Errno::inval;

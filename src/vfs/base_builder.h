@@ -39,8 +39,6 @@ class BaseBuilder {
                            const BaseAttr& attr = {.mode = 0755});
   Result<void> add_symlink(std::string_view path, std::string_view target,
                            const BaseAttr& attr = {.mode = 0777});
-  // A second name of a file that is there.
-  Result<void> add_link(std::string_view path, std::string_view existing);
   Result<void> add_device(std::string_view path, FileType type, std::uint64_t rdev,
                           const BaseAttr& attr = {.mode = 0666});
 

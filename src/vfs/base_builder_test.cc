@@ -86,13 +86,10 @@ TEST_F(BaseBuilderTest, BuilderRefusesPathsThatAreNotPlain) {
   EXPECT_EQ(builder.add_file("a/b", {}).error(), Errno::notdir);
   EXPECT_TRUE(builder.add_file("a", SharedBytes::from_string("again")).ok());
   ASSERT_TRUE(builder.add_dir("d", {.mode = 0700, .mtime = {5, 0}}).ok());
-  ASSERT_TRUE(builder.add_link("d/hard", "a").ok());
   EXPECT_EQ(builder.add_symlink("d", "x").error(), Errno::isdir);
   const auto fs = make_fs<MemFs>(builder.freeze(), Quota{}, clock_);
   const Ino d = *fs->lookup(1, "d");
   EXPECT_EQ(fs->stat(d)->mtime.s, 5);
-  EXPECT_EQ(*fs->lookup(d, "hard"), *fs->lookup(1, "a"));
-  EXPECT_EQ(fs->stat(*fs->lookup(1, "a"))->nlink, 2u);
 }
 
 // The folder of the entry before is where an entry goes whose path begins with all of its path.
@@ -102,13 +99,12 @@ TEST_F(BaseBuilderTest, EntriesBesideEachOtherAreWhereTheirPathsSay) {
        {"d/e/one", "d/e/two", "d/other", "d/eve", "d/e/f/deep", "d//e/three", "e"})
     EXPECT_TRUE(builder.add_file(path, SharedBytes::from_string(path)).ok()) << path;
   EXPECT_TRUE(builder.add_file("d/e/one", SharedBytes::from_string("again")).ok());
-  EXPECT_TRUE(builder.add_link("d/e/hard", "d/e/two").ok());
   for (const char* name : {"d/e/.", "d/e/..", "d/e/"}) {
     EXPECT_FALSE(builder.add_file(name, {}).ok()) << name;
   }
   const auto fs = make_fs<MemFs>(builder.freeze(), Quota{}, clock_);
   const Ino d = *fs->lookup(1, "d"), e = *fs->lookup(d, "e");
-  for (const char* name : {"one", "two", "three", "hard", "f"})
+  for (const char* name : {"one", "two", "three", "f"})
     EXPECT_TRUE(fs->lookup(e, name)) << name;
   for (const char* name : {"other", "eve"}) EXPECT_TRUE(fs->lookup(d, name)) << name;
   EXPECT_TRUE(fs->lookup(1, "e"));

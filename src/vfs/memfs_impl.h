@@ -40,6 +40,8 @@ struct MemFs::Impl {
   void add_entry(Ino dir, std::string_view name, memfs::Entry entry);
   // A new inode under that name; it has its type, owner and content already.
   Ino add_inode(Ino dir, std::string_view name, Ref<memfs::Inode> inode);
+  // The name, which is there, is another inode's from now on.
+  void change_entry(Ino dir, std::string_view name, const memfs::Entry& now);
   // Takes the name away, without touching the inode.
   memfs::Entry remove_entry(Ino dir, std::string_view name);
   // An entry to `ino` is gone: frees the inode when it was the last one and nothing refers to it.

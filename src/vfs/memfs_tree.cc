@@ -45,6 +45,19 @@ Ino MemFs::Impl::add_inode(Ino dir, std::string_view name, Ref<Inode> inode) {
   return ino;
 }
 
+void MemFs::Impl::change_entry(Ino dir, std::string_view name, const Entry& now) {
+  const FileType was = mut_directory(dir).find(name)->type;
+  const std::uint64_t cookie = mut_directory(dir).replace(name, now.ino, now.type, now.charged);
+  Inode& parent = mut(dir);
+  parent.mtime = parent.ctime = clock.now();
+  parent.nlink += now.type == FileType::directory ? 1 : 0;
+  parent.nlink -= was == FileType::directory ? 1 : 0;
+  Inode& inode = mut(now.ino);
+  inode.parent = dir;
+  inode.parent_cookie = cookie;
+  inode.ctime = parent.ctime;
+}
+
 Entry MemFs::Impl::remove_entry(Ino dir, std::string_view name) {
   const Timestamp now = clock.now();
   Directory& names = mut_directory(dir);
@@ -201,20 +214,8 @@ Result<void> MemFs::rename(Ino old_dir, std::string_view old_name, Ino new_dir,
   if (mode == RenameMode::exchange) {
     if (new_is_dir && is_within(find, old_dir, new_entry->ino)) return Errno::inval;
     const Entry a = *old_entry, b = *new_entry;
-    const auto place = [&](Ino dir, std::string_view name, const Entry& was, const Entry& now) {
-      const std::uint64_t cookie =
-          impl_->mut_directory(dir).replace(name, now.ino, now.type, now.charged);
-      Inode& parent = impl_->mut(dir);
-      parent.mtime = parent.ctime = impl_->clock.now();
-      parent.nlink += now.type == FileType::directory ? 1 : 0;
-      parent.nlink -= was.type == FileType::directory ? 1 : 0;
-      Inode& inode = impl_->mut(now.ino);
-      inode.parent = dir;
-      inode.parent_cookie = cookie;
-      inode.ctime = parent.ctime;
-    };
-    place(old_dir, old_name, a, b);
-    place(new_dir, new_name, b, a);
+    impl_->change_entry(old_dir, old_name, b);
+    impl_->change_entry(new_dir, new_name, a);
     tell({ChangeKind::renamed, old_dir, old_name, a.ino});
     tell({ChangeKind::created, new_dir, new_name, a.ino});
     tell({ChangeKind::renamed, new_dir, new_name, b.ino});

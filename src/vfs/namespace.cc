@@ -122,21 +122,6 @@ Result<void> Namespace::mount_at(std::string_view path, FsRef fs, std::string so
   return mount(at, std::move(fs), std::move(source));
 }
 
-Result<void> Namespace::unmount(std::string_view path) {
-  CLOCHE_ASSIGN(const Node node, lookup(root(), path, Follow::yes, root_credentials()));
-  auto& mounts = impl_->mounts;
-  const auto it = std::ranges::find_if(mounts, [&](const Mount& mount) {
-    return mount.mount_point && mount.fs.get() == &node.fs() && node.ino() == node.fs().root();
-  });
-  if (it == mounts.end()) return Errno::inval;
-  const bool has_mounts_below = std::ranges::any_of(mounts, [&](const Mount& mount) {
-    return mount.mount_point && &mount.mount_point.fs() == it->fs.get();
-  });
-  if (has_mounts_below) return Errno::busy;
-  mounts.erase(it);
-  return {};
-}
-
 std::unique_ptr<Namespace> Namespace::fork(std::optional<std::uint64_t> quota_bytes) const {
   const std::vector<Mount>& mounts = impl_->mounts;
   FsRef root_fs = mounts.front().fs->fork_for(quota_bytes);

@@ -74,8 +74,6 @@ class Namespace {
   // Makes the directories that lead to `path` (as root), and an empty file there for a file, and
   // mounts there.
   Result<void> mount_at(std::string_view path, FsRef fs, std::string source);
-  // Takes a mount off again. Nodes in it stay usable. EINVAL when `path` is no mount point.
-  Result<void> unmount(std::string_view path);
   const std::vector<Mount>& mounts() const;
   // The mount that covers `node`, or nullptr: to remove or rename it is EBUSY.
   const Mount* mounted_on(const Node& node) const;

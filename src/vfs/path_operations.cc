@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "vfs/checked_operations.h"
-#include "vfs/glob_match.h"
+#include "vfs/glob_search.h"
 
 namespace cloche::vfs {
 namespace {
@@ -362,65 +362,32 @@ Result<void> PathOperations::symlink(std::string_view target, std::string_view p
 
 Result<std::vector<std::string>> PathOperations::glob(std::string_view pattern,
                                                       std::size_t matches_max) {
-  const std::vector<std::string_view> parts = split_pattern(pattern);
-  std::vector<std::string> matches;
-  struct Work {
-    Node dir;
-    std::string path;  // as it is shown, with a slash at the end unless empty
-    std::size_t part;
-    std::size_t depth;
+  struct Tree {
+    using Place = Node;
+    Namespace& space;
+    const Credentials& cred;
+
+    std::optional<Node> find(const Node& dir, const std::string& /*path*/, std::string_view name,
+                             Follow follow) {
+      auto node = space.lookup(dir, name, follow, cred);
+      return node ? std::optional(*std::move(node)) : std::nullopt;
+    }
+    std::optional<Node> enter(const Node& dir, const GlobEntry& entry, Follow follow) {
+      return find(dir, {}, entry.name, follow);
+    }
+    std::optional<std::vector<GlobEntry>> list(const Node& dir, const std::string& /*path*/) {
+      auto entries = entries_of(dir, cred, std::numeric_limits<std::size_t>::max());
+      if (!entries) return std::nullopt;
+      std::vector<GlobEntry> shown;
+      shown.reserve(entries->size());
+      for (Named& entry : *entries)
+        shown.push_back({std::move(entry.name), entry.type == FileType::directory});
+      return shown;
+    }
   };
-  std::vector<Work> work;
-  GlobBounds bounds;
-  work.push_back({pattern.starts_with('/') ? space_.root() : start_,
-                  pattern.starts_with('/') ? "/" : "", 0, 0});
-  if (parts.empty()) return matches;
-  while (!work.empty()) {
-    const Work at = std::move(work.back());
-    work.pop_back();
-    if (at.depth > depth_max) return Errno::loop;
-    if (!bounds.enter(at.path, at.part)) continue;
-    const std::string_view part = parts[at.part];
-    const bool last = at.part + 1 == parts.size();
-    const auto take = [&](const Node& node, const std::string& path) -> Result<void> {
-      if (!bounds.keep(path)) return Errno::fbig;
-      if (last) {
-        matches.push_back(path);
-        return matches.size() > matches_max ? Result<void>(Errno::fbig) : Result<void>();
-      }
-      work.push_back({node, path + "/", at.part + 1, at.depth + 1});
-      return {};
-    };
-    // What cannot be looked at does not match.
-    if (!has_wildcard(part)) {
-      const auto node = space_.lookup(at.dir, part, last ? Follow::no : Follow::yes, cred_);
-      if (node) CLOCHE_TRY(take(*node, at.path + std::string(part)));
-      continue;
-    }
-    const auto entries = entries_of(at.dir, cred_, std::numeric_limits<std::size_t>::max());
-    if (!entries) continue;
-    if (!bounds.look(entries->size())) return Errno::fbig;
-    const bool any_depth = part == "**";
-    // "**" stands for no directory too: the next part is tried right here.
-    if (any_depth && !last) work.push_back({at.dir, at.path, at.part + 1, at.depth + 1});
-    for (const Named& entry : *entries) {
-      if (entry.name.starts_with('.') && !part.starts_with('.')) continue;
-      if (!any_depth && !glob_match(part, entry.name)) continue;
-      // Links are not followed by "**", so it ends.
-      const auto node =
-          space_.lookup(at.dir, entry.name, last || any_depth ? Follow::no : Follow::yes, cred_);
-      if (!node) continue;
-      if (!any_depth || last) CLOCHE_TRY(take(*node, at.path + entry.name));
-      if (any_depth && entry.type == FileType::directory) {
-        work.push_back({*node, at.path + entry.name + "/", at.part, at.depth + 1});
-        if (!bounds.keep(work.back().path)) return Errno::fbig;
-      }
-    }
-  }
-  std::ranges::sort(matches);
-  const auto repeated = std::ranges::unique(matches);
-  matches.erase(repeated.begin(), repeated.end());
-  return matches;
+  Tree tree{space_, cred_};
+  return GlobSearch(tree, pattern, {matches_max, depth_max})
+      .run(pattern.starts_with('/') ? space_.root() : start_);
 }
 
 Result<std::unique_ptr<TreeWatch>> PathOperations::watch(std::string_view path,

@@ -89,6 +89,28 @@ Result<void> PathWalk::follow_link(const InodeAt& link, std::string_view rest) {
   return begin(text_);
 }
 
+Result<std::optional<Resolved>> PathWalk::pass_link(const InodeAt& parent, std::string_view name,
+                                                    std::string_view rest) {
+  const InodeAt link = at_;
+  at_ = parent;
+  const std::string kept(name);  // it may be a part of the text that the link's takes the place of
+  CLOCHE_TRY(follow_link(link, rest));
+  if (const std::size_t next = path_.find_first_not_of('/'); next != path_.npos) {
+    // `begin` may have moved to the root; the rest of the text starts a component.
+    path_.remove_prefix(next);
+    if (at_ == parent) {
+      CLOCHE_ASSIGN(stat_, at_.fs->stat(at_.ino));
+    }
+    return std::nullopt;
+  }
+  // A magic link, or a link to "/", at the end of the path.
+  const bool wants_directory = !path_.empty();
+  if (wants_directory && stat_.type != FileType::directory) return Errno::notdir;
+  CLOCHE_ASSIGN(Resolved jumped, finish(parent, kept, LastKind::name));
+  jumped.trailing_slash = wants_directory;
+  return jumped;
+}
+
 Result<Resolved> PathWalk::finish(const InodeAt& parent, std::string_view name, LastKind last) {
   Resolved found;
   found.parent = Node(*parent.fs, parent.ino);
@@ -139,24 +161,9 @@ Result<Resolved> PathWalk::run(std::string_view path, Follow follow) {
       }
       CLOCHE_TRY(enter({at_.fs, *found}));
       if (stat_.type == FileType::symlink && (!last || slash || follow == Follow::yes)) {
-        const InodeAt link = at_;
-        at_ = parent;
-        const std::string kept(name);
-        CLOCHE_TRY(follow_link(link, rest));
-        if (path_.find_first_not_of('/') != path_.npos) {
-          // `begin` may have moved to the root; the rest of the text starts a component.
-          path_.remove_prefix(path_.find_first_not_of('/'));
-          if (at_ == parent) {
-            CLOCHE_ASSIGN(stat_, at_.fs->stat(at_.ino));
-          }
-          continue;
-        }
-        // A magic link, or a link to "/", at the end of the path.
-        const bool wants_directory = !path_.empty();
-        if (wants_directory && stat_.type != FileType::directory) return Errno::notdir;
-        CLOCHE_ASSIGN(Resolved jumped, finish(parent, kept, LastKind::name));
-        jumped.trailing_slash = wants_directory;
-        return jumped;
+        CLOCHE_ASSIGN(std::optional<Resolved> jumped, pass_link(parent, name, rest));
+        if (jumped) return *std::move(jumped);
+        continue;
       }
     }
     if (last) {

@@ -2,6 +2,7 @@
 // PathWalk: one resolution of a path. Internal to namespace.cc.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,9 @@ class PathWalk {
   Result<void> enter(InodeAt place);
   // Goes on with a link's text, or jumps where a magic link leads.
   Result<void> follow_link(const InodeAt& link, std::string_view rest);
+  // From the link at_, which is that name in `parent`: nothing where there is more to walk.
+  Result<std::optional<Resolved>> pass_link(const InodeAt& parent, std::string_view name,
+                                            std::string_view rest);
   Result<Resolved> finish(const InodeAt& parent, std::string_view name, LastKind last);
 
   const std::vector<Mount>& mounts_;

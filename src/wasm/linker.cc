@@ -16,8 +16,6 @@ namespace {
 
 // An import of a system-call interface that nobody defined.
 struct MissingFunction {
-  std::string name;
-  std::shared_ptr<const Linker::OnMissing> on_missing;
   bool has_result;
   std::int32_t answer;  // "not implemented", as the interface says it
 };
@@ -53,7 +51,6 @@ wasm_trap_t* call_host(void* callback, wasmtime_caller_t* caller, wasmtime_val_r
 wasm_trap_t* call_missing(void* data, wasmtime_caller_t*, wasmtime_val_raw_t* slots,
                           std::size_t count) noexcept {
   const auto& missing = *static_cast<const MissingFunction*>(data);
-  if (*missing.on_missing) (*missing.on_missing)(missing.name);
   if (count == 0 || !missing.has_result) return nullptr;
   slots[0] = {};
   slots[0].i32 = missing.answer;
@@ -119,16 +116,9 @@ struct Linker::Natives {
 
 Linker::Linker(Engine& engine)
     : engine_(engine),
-      natives_(std::make_unique<Natives>(wasmtime_linker_new(engine.native()))),
-      on_missing_(std::make_shared<const OnMissing>()) {}
+      natives_(std::make_unique<Natives>(wasmtime_linker_new(engine.native()))) {}
 
 Linker::~Linker() = default;
-
-void Linker::set_on_missing(OnMissing on_missing) {
-  const MutexLock lock(mutex_);
-  CLOCHE_CHECK(!frozen_);
-  on_missing_ = std::make_shared<const OnMissing>(std::move(on_missing));
-}
 
 void Linker::define(const HostFunction& function) {
   const MutexLock lock(mutex_);
@@ -166,8 +156,7 @@ Result<void, Error> Linker::define_missing(wasmtime_linker* linker, const Module
       return unlinkable(
           fmt::format("imports {}.{} with results that it does not have", from, name));
     }
-    auto* missing = new MissingFunction{fmt::format("{}.{}", from, name), on_missing_, has_result,
-                                        from == "linux" ? linux_nosys : wasi_nosys};
+    auto* missing = new MissingFunction{has_result, from == "linux" ? linux_nosys : wasi_nosys};
     const Native<wasmtime_error_t> error(wasmtime_linker_define_func_unchecked(
         linker, from.data(), from.size(), name.data(), name.size(), type, call_missing, missing,
         delete_missing));

@@ -3,13 +3,12 @@
 //
 // Define every host function first, then link; their names are literals. A function that a program
 // imports and the linker lacks: one of the interfaces' own modules (`wasi_snapshot_preview1`,
-// `wasi_unstable`, `linux`) becomes a function that answers "not implemented" (ENOSYS, 52 for WASI)
-// and calls `on_missing`; any other is ENOEXEC with a sentence that names it. A memory, table,
-// global or tag import is ENOEXEC.
+// `wasi_unstable`, `linux`) becomes a function that answers "not implemented" (ENOSYS, 52 for
+// WASI); any other is ENOEXEC with a sentence that names it. A memory, table, global or tag import
+// is ENOEXEC.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -39,7 +38,6 @@ class LinkedModule {
 
   Engine& engine() const noexcept { return engine_; }
   const Module& module() const noexcept { return *module_; }
-  const std::shared_ptr<const Module>& shared_module() const noexcept { return module_; }
   wasmtime_instance_pre* native() const noexcept { return native_; }
 
  private:
@@ -50,8 +48,6 @@ class LinkedModule {
 
 class Linker {
  public:
-  using OnMissing = std::function<void(const std::string& name)>;
-
   // The engine must outlive the linker and all that it linked.
   explicit Linker(Engine& engine);
   ~Linker();
@@ -64,10 +60,6 @@ class Linker {
   // Any thread. The same Module gives the same LinkedModule for as long as that lives.
   Result<std::shared_ptr<const LinkedModule>, Error> link(std::shared_ptr<const Module> module);
 
-  // Told "module.name" of an interface function that a guest calls and that nobody defined. Any
-  // thread. Set before the first link.
-  void set_on_missing(OnMissing on_missing);
-
  private:
   wasmtime_linker* native_for(Interruption interruption) REQUIRES(mutex_);
   void define_in(wasmtime_linker* linker, const HostFunction& function) const;
@@ -78,7 +70,6 @@ class Linker {
 
   Engine& engine_;
   std::unique_ptr<Natives> natives_ PT_GUARDED_BY(mutex_);
-  std::shared_ptr<const OnMissing> on_missing_;
   std::set<std::pair<std::string, std::string>, std::less<>> defined_;
   Mutex mutex_;
   bool frozen_ GUARDED_BY(mutex_) = false;

@@ -28,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "base/host_files.h"
 #include "base/result.h"
 #include "wasm/instance.h"
 #include "wasm/memory_content.h"
@@ -57,6 +58,8 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
   // Writes the image to a file: complete or not at all. Throws HostError (disk full, no
   // permission).
   void save(const std::filesystem::path& path) const;
+  // The same into a new file of the caller's, from `offset` to its end.
+  Result<void> write(HostFiles& files, int fd, std::uint64_t offset) const;
 
   // An image that `save` wrote, mapped from the file, for this module. The file may be anything:
   // ENOENT when it is not there, or not a whole, unchanged image of this module.

@@ -39,22 +39,20 @@ struct Header {
 };
 static_assert(sizeof(Header) <= header_bytes);
 
-Result<void> write_image(HostFiles& files, int fd, const Header& header, const std::byte* base,
-                         const std::vector<PageRun>& runs) {
-  CLOCHE_TRY(files.write_all(fd, std::as_bytes(std::span(&header, 1))));
-  for (const PageRun& run : runs) {
-    if (lseek(fd, static_cast<off_t>(header_bytes + run.start), SEEK_SET) < 0)
-      return errno_from_host(errno);
-    CLOCHE_TRY(files.write_all(fd, std::span(base + run.start, run.length)));
-  }
-  if (ftruncate(fd, static_cast<off_t>(header_bytes + header.data_bytes)) != 0)
-    return errno_from_host(errno);
-  return {};
+Result<void> write_at(HostFiles& files, int fd, std::uint64_t offset,
+                      std::span<const std::byte> bytes) {
+  if (lseek(fd, static_cast<off_t>(offset), SEEK_SET) < 0) return errno_from_host(errno);
+  return files.write_all(fd, bytes);
 }
 
 }  // namespace
 
 void MemoryImage::save(const std::filesystem::path& path) const {
+  save_trusted(path, module_digest_, memory_bytes_,
+               [this](HostFiles& files, int fd) { return write(files, fd, 0); });
+}
+
+Result<void> MemoryImage::write(HostFiles& files, int fd, std::uint64_t offset) const {
   Header header;
   header.digest = module_digest_;
   header.memory_bytes = memory_bytes_;
@@ -76,9 +74,13 @@ void MemoryImage::save(const std::filesystem::path& path) const {
     header.data_bytes =
         (runs.back().end() + wasm_page_bytes - 1) / wasm_page_bytes * wasm_page_bytes;
   }
-  save_trusted(path, module_digest_, memory_bytes_, [&](HostFiles& files, int fd) {
-    return write_image(files, fd, header, base, runs);
-  });
+  CLOCHE_TRY(write_at(files, fd, offset, std::as_bytes(std::span(&header, 1))));
+  for (const PageRun& run : runs)
+    CLOCHE_TRY(write_at(files, fd, offset + header_bytes + run.start,
+                        std::span(base + run.start, run.length)));
+  if (ftruncate(fd, static_cast<off_t>(offset + header_bytes + header.data_bytes)) != 0)
+    return errno_from_host(errno);
+  return {};
 }
 
 Result<std::shared_ptr<const MemoryImage>> MemoryImage::load(const std::filesystem::path& path,

@@ -8,18 +8,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 
 #include "base/check.h"
 #include "base/host_error.h"
+#include "base/new_file.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace cloche::wasm {
 namespace {
+
+constexpr unsigned file_mode = 0600;
 
 // The layout of FILE.record, in host byte order: it never leaves this machine for good.
 struct Record {
@@ -52,11 +54,6 @@ struct Record {
 static_assert(std::has_unique_object_representations_v<Record>);
 
 std::filesystem::path record_path(std::filesystem::path path) { return path += ".record"; }
-
-std::string temporary_path(const std::filesystem::path& path) {
-  static std::atomic<unsigned> counter = 0;
-  return fmt::format("{}.{}.{}.new", path.string(), getpid(), counter++);
-}
 
 std::optional<std::uint64_t> content_hash(int fd, std::uint64_t size) noexcept {
   if (size == 0) return XXH3_64bits(nullptr, 0);
@@ -116,28 +113,26 @@ std::optional<TrustedFile> open_trusted(const std::filesystem::path& path, const
 
 void save_trusted(const std::filesystem::path& path, const FileTag& tag, std::uint64_t note,
                   const ContentWriter& write, HostFiles& files) {
-  const std::string temporary = temporary_path(path);
-  const auto must = [&](const char* step, const Result<void>& done) {
+  const auto must = [&](const char* step, const auto& done) {
     if (done) return;
-    (void)files.unlink(temporary);
     throw HostError(
         fmt::format("cannot {} {}: {}", step, path.string(), errno_info(done.error()).message),
         done.error());
   };
-  const auto opened = files.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-  if (!opened) must("create", opened.error());
-  const int fd = opened->get();
+  Result<NewFile> made = NewFile::create(files, path.string(), file_mode);
+  must("create", made);
+  const int fd = made->fd();
   must("write", write(files, fd));
   struct stat status;
   must("stat", look_at(fd, status));
   const auto hash = content_hash(fd, static_cast<std::uint64_t>(status.st_size));
-  if (!hash) must("read back", errno_from_host(errno));
+  if (!hash) must("read back", Result<void>(errno_from_host(errno)));
   // An old record would be of the old content.
   if (const Result<void> gone = files.unlink(record_path(path));
       !gone && gone.error() != Errno::noent)
     must("replace the record of", gone);
-  must("rename", files.rename(temporary, path));
-  // The rename was the last change of the inode; the identity holds from here on.
+  must("name", made->publish());
+  // That was the last change of the inode; the identity holds from here on.
   must("stat", look_at(fd, status));
   Record record;
   record.tag = tag;
@@ -149,13 +144,9 @@ void save_trusted(const std::filesystem::path& path, const FileTag& tag, std::ui
 
 Result<void> replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes,
                           HostFiles& files) {
-  const std::string temporary = temporary_path(path);
-  CLOCHE_ASSIGN(const UniqueFd fd,
-                files.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
-  Result<void> done = files.write_all(fd.get(), bytes);
-  if (done) done = files.rename(temporary, path);
-  if (!done) (void)files.unlink(temporary);
-  return done;
+  CLOCHE_ASSIGN(NewFile file, NewFile::create(files, path.string(), file_mode));
+  CLOCHE_TRY(files.write_all(file.fd(), bytes));
+  return file.publish();
 }
 
 std::optional<std::string> read_small_file(const std::filesystem::path& path, std::size_t limit) {

@@ -9,8 +9,8 @@
 // and then it renews the record. Anything else is "not there". This finds damage and leftovers of a
 // crash; it is no defence against the user's own account, which can replace this program as well.
 //
-// Files are created with mode 0600 under a temporary name and renamed when complete: a reader sees
-// all of a file or none.
+// Files have mode 0600 and get their name when they are complete (NewFile): a reader sees all of a
+// file or none.
 #pragma once
 
 #include <sys/stat.h>
@@ -57,7 +57,7 @@ using ContentWriter = std::function<Result<void>(HostFiles& files, int fd)>;
 void save_trusted(const std::filesystem::path& path, const FileTag& tag, std::uint64_t note,
                   const ContentWriter& write, HostFiles& files = host_files());
 
-// A small file in one piece, by rename.
+// A small file in one piece.
 Result<void> replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes,
                           HostFiles& files = host_files());
 

@@ -22,8 +22,6 @@ struct Value {
 
   constexpr std::uint32_t as_u32() const { return static_cast<std::uint32_t>(bits); }
   constexpr std::int32_t as_i32() const { return static_cast<std::int32_t>(as_u32()); }
-  constexpr std::uint64_t as_u64() const { return bits; }
-  constexpr double as_f64() const { return std::bit_cast<double>(bits); }
 
   friend constexpr bool operator==(const Value&, const Value&) = default;
 };

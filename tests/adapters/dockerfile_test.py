@@ -4,7 +4,7 @@ import unittest
 
 from packages import python_with, run_checks
 
-VERSIONS = "dockerfile-parse==2.0.1 pytest==8.4.2"
+VERSIONS = "pytest==8.4.2"
 
 
 class Dockerfiles(unittest.TestCase):

@@ -4,7 +4,7 @@ import unittest
 
 from packages import python_with, run_here_and_remotely
 
-VERSIONS = "harbor==0.24.0 dockerfile-parse==2.0.1"
+VERSIONS = "harbor==0.26.0"
 
 
 class Harbor(unittest.TestCase):

@@ -178,6 +178,9 @@ PASSED_ON(eventfd, fails(descriptor), int, -1, (unsigned count, int flags), (cou
 PASSED_ON(epoll_create1, fails(descriptor), int, -1, (int flags), (flags))
 PASSED_ON(accept4, fails(descriptor), int, -1, (int fd, sockaddr* peer, socklen_t* size, int flags),
           (fd, peer, size, flags))
+PASSED_ON(linkat, fails(renaming), int, -1,
+          (int from_folder, const char* from, int folder, const char* to, int flags),
+          (from_folder, from, folder, to, flags))
 PASSED_ON(rename, fails(renaming), int, -1, (const char* from, const char* to), (from, to))
 PASSED_ON(ftruncate, fails(renaming), int, -1, (int fd, off_t size), (fd, size))
 PASSED_ON(ftruncate64, fails(renaming), int, -1, (int fd, off_t size), (fd, size))

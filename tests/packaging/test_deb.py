@@ -20,7 +20,8 @@ class DebTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="cloche-deb-")
         cls.addClassCleanup(folder.cleanup)
         cls.folder = Path(folder.name)
-        done = run(SOURCE / "packaging/deb/build.py", BUILD, cls.folder / "dist",
+        # Who keeps their files to themselves packages for everybody all the same.
+        done = run(SOURCE / "packaging/deb/build.py", BUILD, cls.folder / "dist", umask=0o077,
                    env={**os.environ, "CLOCHE_CODE": "none", "CLOCHE_DEB_COMPRESSION": "none"})
         if done.returncode:
             raise AssertionError(done.stdout + done.stderr)
@@ -43,7 +44,7 @@ class DebTest(unittest.TestCase):
     def test_all_files_belong_to_root_and_none_has_set_id(self) -> None:
         for path in self.packages.values():
             for line in run("dpkg-deb", "-c", path).stdout.splitlines():
-                self.assertRegex(line, r"^[-dl]([r-][w-][x-]){3} root/root ")
+                self.assertRegex(line, r"^(-r[w-][x-](r-[x-]){2}|-rw-r-----|drwxr-xr-x|lrwxrwxrwx) root/root ")
         tokens = next(line for line in run("dpkg-deb", "-c", self.packages["cloche"]).stdout.splitlines()
                       if line.endswith("/etc/cloche/tokens"))
         self.assertTrue(tokens.startswith("-rw-r-----"), tokens)
@@ -68,6 +69,14 @@ class DebTest(unittest.TestCase):
         help_page = run(self.root / "usr/bin/cloche", "serve", "--help").stdout
         for option in re.findall(r"--[a-z-]+", re.search(r"(?m)^ExecStart=.*$", unit)[0]):
             self.assertIn(option, help_page)
+
+    def test_what_cannot_start_is_not_started_for_ever(self) -> None:
+        unit = (self.root / SERVICE).read_text()
+        wrong = run(self.root / "usr/bin/cloche", "serve", "--no-such-option")
+        self.assertRegex(unit, rf"(?m)^RestartPreventExitStatus={wrong.returncode}$")
+        times = {name: float(value) for name, value in re.findall(r"(?m)^(StartLimit\w+|RestartSec)=(\d+)$", unit)}
+        # What ends at once after each start comes to the limit within its interval.
+        self.assertLess((times["RestartSec"] + 1) * times["StartLimitBurst"], times["StartLimitIntervalSec"])
 
     def calls_let_pass(self, *units: str) -> set[str]:
         """The system calls of the filters of these, with the groups of systemd's that they name."""
@@ -109,8 +118,13 @@ class DebTest(unittest.TestCase):
         self.assertEqual((control / "shlibs").read_text(), f"libcloche {name[1]} cloche (>= {name[1]})\n")
 
     def test_there_is_nothing_to_strip(self) -> None:
-        for name in ("bin/cloche", "lib/cloche/cloche-warden", "lib/cloche/cloche-unpack", "lib/cloche/cloche-pull"):
-            self.assertNotIn(".debug_info", run("readelf", "-SW", self.root / "usr" / name).stdout, name)
+        programs = [path for folder in ("bin", "lib/cloche") for path in (self.root / "usr" / folder).iterdir()
+                    if path.is_file() and not path.is_symlink() and path.open("rb").read(4) == b"\x7fELF"]
+        self.assertLessEqual({"cloche", "cloche-compile", "cloche-warden", "cloche-unpack", "cloche-pull", "libwasmtime.so"},
+                             {path.name for path in programs})
+        for path in programs:
+            sections = run("readelf", "-SW", path).stdout
+            self.assertFalse({".debug_info", ".symtab"} & set(sections.split()), path.name)
 
     def test_the_documents_that_the_help_names_are_there(self) -> None:
         help_pages = run(self.root / "usr/bin/cloche", "run", "--help").stdout

@@ -11,8 +11,9 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/host_files.h"
+#include "base/new_file.h"
 #include "base/process_jail.h"
-#include "base/random.h"
 #include "base/unique_fd.h"
 #include "base/write_fully.h"
 #include "doors/cli/jail.h"
@@ -29,24 +30,20 @@ bool takes_bytes(const std::string& path) {
 }
 
 // Complete or not at all. What is there keeps its mode, and a link that leads to it stays.
-bool write_file(const std::string& given, std::string_view content) {
+Result<void> write_file(const std::string& given, std::string_view content) {
   if (takes_bytes(given)) {
     const UniqueFd device(::open(given.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-    return device && write_fully(device.get(), content);
+    if (!device || !write_fully(device.get(), content)) return errno_from_host(errno);
+    return {};
   }
   const std::string path = target_of(given);
   struct stat old{};
   const bool is_there = ::stat(path.c_str(), &old) == 0;
-  const std::string part = fmt::format("{}.{}.part", path, random_hex(4));
-  const UniqueFd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                             is_there ? 0600 : 0666));
-  if (file && (!is_there || ::fchmod(file.get(), old.st_mode & permission_bits) == 0) &&
-      write_fully(file.get(), content) && ::rename(part.c_str(), path.c_str()) == 0)
-    return true;
-  const int error = errno;
-  if (file) ::unlink(part.c_str());
-  errno = error;
-  return false;
+  CLOCHE_ASSIGN(NewFile file, NewFile::create(host_files(), path, is_there ? 0600 : 0666));
+  if (is_there && ::fchmod(file.fd(), old.st_mode & permission_bits) != 0)
+    return errno_from_host(errno);
+  CLOCHE_TRY(host_files().write_all(file.fd(), std::as_bytes(std::span(content))));
+  return file.publish();
 }
 
 bool copy_out(Sandbox& sandbox, const CopyOut& copy) {
@@ -56,9 +53,10 @@ bool copy_out(Sandbox& sandbox, const CopyOut& copy) {
                          errno_info(content.error()).message));
     return false;
   }
-  if (write_file(copy.host_path, *content)) return true;
+  const Result<void> written = write_file(copy.host_path, *content);
+  if (written) return true;
   complain(fmt::format("--out: cannot write {}: {}", copy.host_path,
-                       std::generic_category().message(errno)));
+                       errno_info(written.error()).message));
   return false;
 }
 

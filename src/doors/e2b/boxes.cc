@@ -24,6 +24,14 @@ session::SteadyTime deadline_after(Seconds time) { return std::chrono::steady_cl
 
 CallError gone() { return {"unavailable", "The sandbox was not found"}; }
 
+Denial denial_of(const session::Refusal& refusal) {
+  using session::RefusalReason;
+  const int status = refusal.reason == RefusalReason::owner_limit ? 429
+                     : refusal.reason == RefusalReason::failed    ? 500
+                                                                  : 503;
+  return {status, refusal.sentence};
+}
+
 }  // namespace
 
 std::string random_id() {
@@ -103,11 +111,9 @@ std::variant<BoxPtr, Denial> Boxes::create(const std::string& owner, BoxWish wis
   return Denial{500, *fault};
 }
 
-std::variant<BoxPtr, Denial> Boxes::make(const std::string& owner, BoxWish wish, Sandbox& from,
-                                         const BoxStart& start) {
-  const std::string id = random_id();
+BoxPtr Boxes::new_box(const std::string& owner, BoxWish wish, const BoxStart& start) {
   auto box = std::make_shared<Box>(
-      std::move(wish), id, owner,
+      std::move(wish), random_id(), owner,
       BoxLimits{options_.cpus, options_.memory_limit_bytes, options_.file_limit_bytes}, workers_,
       timers_, process_count_);
   box->alias =
@@ -117,49 +123,47 @@ std::variant<BoxPtr, Denial> Boxes::make(const std::string& owner, BoxWish wish,
     box->agent_token = random_hex(token_bytes);
     box->traffic_token = random_hex(token_bytes);
   }
-  {
-    const MutexLock lock(box->mutex);
-    box->network = box->wish.network.given;
-    box->allow_public_traffic = box->wish.network.allow_public_traffic.value_or(true);
-    box->mask_request_host = box->wish.network.mask_request_host.value_or("");
-    box->ends = std::chrono::system_clock::now() + box->wish.timeout;
-  }
+  const MutexLock lock(box->mutex);
+  box->network = box->wish.network.given;
+  box->allow_public_traffic = box->wish.network.allow_public_traffic.value_or(true);
+  box->mask_request_host = box->wish.network.mask_request_host.value_or("");
+  box->ends = std::chrono::system_clock::now() + box->wish.timeout;
+  return box;
+}
+
+std::variant<BoxPtr, Denial> Boxes::make(const std::string& owner, BoxWish wish, Sandbox& from,
+                                         const BoxStart& start) {
+  const BoxPtr box = new_box(owner, std::move(wish), start);
   {
     // What ends it may come before the caller knows of it.
     const MutexLock lock(mutex_);
-    boxes_[id] = box;
+    boxes_[box->id] = box;
   }
   std::string wrong_rule;
+  const auto make_sandbox = [&] {
+    std::unique_ptr<Sandbox> sandbox = from.fork();
+    for (const auto& [name, value] : box->wish.environment) sandbox->set_environment(name, value);
+    try {
+      if (box->wish.allow) sandbox->set_network_rules(*box->wish.allow);
+    } catch (const Error& error) {
+      wrong_rule = error.what();
+      throw;
+    }
+    const MutexLock lock(box->mutex);
+    box->has_network = !sandbox->network_rules().empty();
+    return sandbox;
+  };
   auto made = sessions_.create({.owner = owner,
                                 .ttl = Seconds(0),
                                 .metadata = write_json(OrderedJson(box->wish.metadata)),
                                 .image = box->wish.template_id,
                                 .ssh_public_key = {},
-                                .id = id,
+                                .id = box->id,
                                 .lifetime = session::Lifetime::of_time},
-                               [&] {
-                                 std::unique_ptr<Sandbox> sandbox = from.fork();
-                                 for (const auto& [name, value] : box->wish.environment)
-                                   sandbox->set_environment(name, value);
-                                 try {
-                                   if (box->wish.allow)
-                                     sandbox->set_network_rules(*box->wish.allow);
-                                 } catch (const Error& error) {
-                                   wrong_rule = error.what();
-                                   throw;
-                                 }
-                                 const MutexLock lock(box->mutex);
-                                 box->has_network = !sandbox->network_rules().empty();
-                                 return sandbox;
-                               });
+                               make_sandbox);
   if (const auto* refusal = std::get_if<session::Refusal>(&made)) {
-    forget(id);
-    if (!wrong_rule.empty()) return Denial{400, wrong_rule};
-    using session::RefusalReason;
-    const int status = refusal->reason == RefusalReason::owner_limit ? 429
-                       : refusal->reason == RefusalReason::failed    ? 500
-                                                                     : 503;
-    return Denial{status, refusal->sentence};
+    forget(box->id);
+    return wrong_rule.empty() ? denial_of(*refusal) : Denial{400, wrong_rule};
   }
   {
     const MutexLock lock(mutex_);

@@ -102,6 +102,8 @@ class Boxes {
   std::shared_ptr<Sandbox> base(const std::string& template_id);
   std::variant<BoxPtr, Denial> make(const std::string& owner, BoxWish wish, Sandbox& from,
                                     const BoxStart& start);
+  // Without a session yet.
+  BoxPtr new_box(const std::string& owner, BoxWish wish, const BoxStart& start);
   // Why nothing more is kept in memory now.
   std::optional<Denial> no_memory() const;
   std::variant<Snapshot, Denial> keep(Snapshot snapshot, const std::string& name);

@@ -81,11 +81,16 @@ class E2bDoor {
   http::Response list_snapshots(const std::string& owner, const http::Request& request);
   http::Response metrics_of_many(const std::string& owner, const http::Request& request);
   http::Response metrics(Box& box, const http::Request& request);
+  http::Response details(Box& box);
   http::Response of_box(const BoxPtr& box, std::string_view action, const http::Request& request);
   // `action`: connect or resume.
   http::Response connect(const BoxPtr& box, std::string_view action, const http::Request& request);
   http::Response fork(const BoxPtr& box, const http::Request& request);
   http::Response snapshot(const BoxPtr& box, const http::Request& request);
+  http::Response pause(const BoxPtr& box, const http::Request& request);
+  // `action`: timeout or refreshes.
+  http::Response set_timeout(const BoxPtr& box, std::string_view action,
+                             const http::Request& request);
   http::Response set_network(const BoxPtr& box, const http::Request& request);
   std::string created_json(const Box& box) const;
   void answer(const ExchangePtr& exchange, std::function<http::Response()> work);

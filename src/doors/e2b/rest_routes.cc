@@ -245,26 +245,27 @@ http::Response E2bDoor::metrics(Box& box, const http::Request& request) {
   return list_answer(items);
 }
 
+http::Response E2bDoor::details(Box& box) {
+  OrderedJson json = listed_json(box);
+  if (!box.agent_token.empty()) json["envdAccessToken"] = box.agent_token;
+  json["domain"] = options_.domain.empty() ? OrderedJson() : OrderedJson(options_.domain);
+  {
+    const MutexLock lock(box.mutex);
+    json["allowInternetAccess"] = box.has_network;
+    json["network"] = box.network;
+  }
+  json["lifecycle"] = {{"autoResume", box.wish.auto_resume},
+                       {"onTimeout", box.wish.auto_pause ? "pause" : "kill"}};
+  json["volumeMounts"] = OrderedJson::array();
+  return http::json_response(200, write_json(json));
+}
+
 http::Response E2bDoor::of_box(const BoxPtr& box, std::string_view action,
                                const http::Request& request) {
-  const bool is_post = request.method == "POST";
   const bool is_get = request.method == "GET";
   if (action.empty() && request.method == "DELETE")
     return parts_.boxes.close(box->id, box->owner) ? no_content() : no_box(box->id);
-  if (action.empty() && is_get) {
-    OrderedJson json = listed_json(*box);
-    if (!box->agent_token.empty()) json["envdAccessToken"] = box->agent_token;
-    json["domain"] = options_.domain.empty() ? OrderedJson() : OrderedJson(options_.domain);
-    {
-      const MutexLock lock(box->mutex);
-      json["allowInternetAccess"] = box->has_network;
-      json["network"] = box->network;
-    }
-    json["lifecycle"] = {{"autoResume", box->wish.auto_resume},
-                         {"onTimeout", box->wish.auto_pause ? "pause" : "kill"}};
-    json["volumeMounts"] = OrderedJson::array();
-    return http::json_response(200, write_json(json));
-  }
+  if (action.empty() && is_get) return details(*box);
   if (action == "metrics" && is_get) return metrics(*box, request);
   if (action == "logs" && is_get) {
     const bool is_new = request.path.starts_with("/v2/");
@@ -274,23 +275,31 @@ http::Response E2bDoor::of_box(const BoxPtr& box, std::string_view action,
   static constexpr std::array<std::string_view, 7> known{
       "timeout", "refreshes", "pause", "connect", "resume", "fork", "snapshots"};
   if (std::ranges::count(known, action) == 0) return no_such_address();
-  if (!is_post) return not_allowed();
+  if (request.method != "POST") return not_allowed();
   if (action == "connect" || action == "resume") return connect(box, action, request);
   if (action == "fork") return fork(box, request);
   if (action == "snapshots") return snapshot(box, request);
+  return action == "pause" ? pause(box, request) : set_timeout(box, action, request);
+}
+
+http::Response E2bDoor::pause(const BoxPtr& box, const http::Request& request) {
   auto body = read_body(request.body);
   if (auto* wrong = wrong_of(body)) return std::move(*wrong);
-  if (action == "pause") {
-    auto memory = read_truth(std::get<Json>(body), "memory", true);
-    if (auto* wrong = wrong_of(memory)) return std::move(*wrong);
-    using Ending = session::SessionManager::Processes;
-    const Ending processes = std::get<bool>(memory) ? Ending::stop : Ending::end;
-    const session::Change paused = parts_.boxes.pause(box, processes);
-    if (paused) return no_content();
-    return paused.saved
-               ? rest_error(409, fmt::format("sandbox {} is paused already", box->id))
-               : rest_error(500, fmt::format("sandbox {} cannot be paused: it runs on", box->id));
-  }
+  auto memory = read_truth(std::get<Json>(body), "memory", true);
+  if (auto* wrong = wrong_of(memory)) return std::move(*wrong);
+  using Ending = session::SessionManager::Processes;
+  const Ending processes = std::get<bool>(memory) ? Ending::stop : Ending::end;
+  const session::Change paused = parts_.boxes.pause(box, processes);
+  if (paused) return no_content();
+  return paused.saved
+             ? rest_error(409, fmt::format("sandbox {} is paused already", box->id))
+             : rest_error(500, fmt::format("sandbox {} cannot be paused: it runs on", box->id));
+}
+
+http::Response E2bDoor::set_timeout(const BoxPtr& box, std::string_view action,
+                                    const http::Request& request) {
+  auto body = read_body(request.body);
+  if (auto* wrong = wrong_of(body)) return std::move(*wrong);
   if (box->session->status() == session::Status::paused)
     return rest_error(409,
                       fmt::format("sandbox {} is paused: connect to it, with a timeout", box->id));

@@ -196,41 +196,44 @@ std::optional<Snapshot> TemplateBuild::run(Boxes& boxes, TemplateFiles& files,
   std::optional<Snapshot> snapshot;
   std::string number = "base";
   try {
-    const auto use = session::Session::use(box->session);
-    StepState state{box->start.user, box->start.workdir};
-    const auto cancelled = [this] {
-      return stop_.stop_requested() ? std::optional(Failure{"the build was cancelled"})
-                                    : std::nullopt;
-    };
-    std::optional<Failure> failure = cancelled();
-    for (std::size_t i = 0; use && !failure && i < plan.steps.size(); ++i) {
-      number = std::to_string(i + 1);
-      log("info", fmt::format("[{}/{}] {}", number, plan.steps.size(), step_label(plan.steps[i])),
-          number);
-      failure = do_step(*use, files, plan.steps[i], state, number);
-      if (!failure) failure = cancelled();
+    auto done = do_plan(boxes, box, files, plan, number);
+    if (auto* failure = std::get_if<Failure>(&done)) {
+      fail(std::move(failure->sentence), number);
+    } else {
+      snapshot = std::get<Snapshot>(std::move(done));
     }
-    if (!use) failure = Failure{"the time for a build is over, or the server is about to end"};
-    if (!failure) {
-      number = "finalize";
-      const BoxStart start{state.user, state.workdir, plan.start_command, plan.ready_command};
-      if (auto fault = begin_service(*use, start, ready_time, stop_.get_token()))
-        failure = Failure{*std::move(fault)};
-      if (!failure) {
-        auto taken = boxes.take_template(box, start_of_copies(*use, start));
-        if (const auto* denial = std::get_if<Denial>(&taken)) {
-          failure = Failure{denial->sentence};
-        } else {
-          snapshot = std::get<Snapshot>(std::move(taken));
-        }
-      }
-    }
-    if (failure) fail(std::move(failure->sentence), number);
   } catch (const std::exception& error) {
     fail(error.what(), number);
   }
   boxes.close(box->id, owner_);
   return snapshot;
+}
+
+std::variant<Snapshot, TemplateBuild::Failure> TemplateBuild::do_plan(Boxes& boxes,
+                                                                      const BoxPtr& box,
+                                                                      TemplateFiles& files,
+                                                                      const TemplatePlan& plan,
+                                                                      std::string& number) {
+  const auto use = session::Session::use(box->session);
+  if (!use) return Failure{"the time for a build is over, or the server is about to end"};
+  const Failure cancelled{"the build was cancelled"};
+  StepState state{box->start.user, box->start.workdir};
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    if (stop_.stop_requested()) return cancelled;
+    number = std::to_string(i + 1);
+    log("info", fmt::format("[{}/{}] {}", number, plan.steps.size(), step_label(plan.steps[i])),
+        number);
+    if (auto failure = do_step(*use, files, plan.steps[i], state, number))
+      return *std::move(failure);
+  }
+  if (stop_.stop_requested()) return cancelled;
+  number = "finalize";
+  const BoxStart start{state.user, state.workdir, plan.start_command, plan.ready_command};
+  if (auto fault = begin_service(*use, start, ready_time, stop_.get_token()))
+    return Failure{*std::move(fault)};
+  auto taken = boxes.take_template(box, start_of_copies(*use, start));
+  if (const auto* denial = std::get_if<Denial>(&taken)) return Failure{denial->sentence};
+  return std::get<Snapshot>(std::move(taken));
 }
 
 std::optional<TemplateBuild::Failure> TemplateBuild::do_step(Sandbox& sandbox, TemplateFiles& files,

@@ -66,6 +66,9 @@ class TemplateBuild {
     std::string sentence;
   };
   void log(std::string_view level, std::string message, const std::string& step);
+  // In that sandbox; `number` is that of the step that is being done.
+  std::variant<Snapshot, Failure> do_plan(Boxes& boxes, const BoxPtr& box, TemplateFiles& files,
+                                          const TemplatePlan& plan, std::string& number);
   std::optional<Failure> do_step(Sandbox& sandbox, TemplateFiles& files, const TemplateStep& step,
                                  StepState& state, const std::string& number);
   // The text with the values of its variables.

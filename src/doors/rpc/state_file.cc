@@ -2,15 +2,14 @@
 #include "doors/rpc/state_file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 
+#include "base/durable_file.h"
 #include "base/host_error.h"
-#include "base/host_files.h"
 #include "base/unique_fd.h"
 #include "cloche/archive.h"
 #include "doors/rpc/protocol.h"
@@ -27,9 +26,7 @@ namespace {
 std::uint64_t write_state_file(const std::string& path, const Checkpoint& state) {
   std::uint64_t size = 0;
   const auto write = [&]() -> Result<void> {
-    CLOCHE_ASSIGN(
-        DurableFile file,
-        DurableFile::create(host_files(), path, fmt::format("{}.part{}", path, ::getpid())));
+    CLOCHE_ASSIGN(DurableFile file, DurableFile::create(host_files(), path));
     CLOCHE_TRY(state.write([&](std::span<const std::byte> bytes) {
       size += bytes.size();
       return file.write(bytes);

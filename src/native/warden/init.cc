@@ -355,6 +355,27 @@ void Init::take_question() noexcept {
   questions_.let_go(question);
 }
 
+// Of a run that has one. Behind gVisor a process beside the run carries it to Cloche, by `stream`.
+struct Init::Terminal {
+  Fd master;
+  Fd stream;
+  Fd end;  // of the command's side
+  bool has_relay = false;
+};
+
+Outcome Init::prepare(Terminal& terminal, const Request& request, Packet& packet) const noexcept {
+  if (!request.has_terminal) return {};
+  terminal.master.reset(open_terminal(request.terminal));
+  if (!terminal.master) return {Step::terminal, errno};
+  terminal.has_relay = plan_.isolation == Isolation::gvisor;
+  if (!terminal.has_relay) return {};
+  terminal.stream.reset(packet.take_fd(2));
+  if (!terminal.stream) return {Step::terminal, EINVAL};
+  terminal.end.reset(::ioctl(terminal.master.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!terminal.end) return {Step::terminal, errno};
+  return {};
+}
+
 // The mark is made before the command is, so that no moment is without it.
 void Init::start_run(const Request& request, Packet& packet) noexcept {
   Fd channel(packet.take_fd(0));
@@ -370,27 +391,20 @@ void Init::start_run(const Request& request, Packet& packet) noexcept {
   struct stat of_space{};
   if (!space || ::fstat(space.get(), &of_space) != 0) return refuse(Step::namespaces, errno);
   const Fd arguments(packet.take_fd(1));
-  Fd terminal(request.has_terminal ? open_terminal(request.terminal) : -1);
-  if (request.has_terminal && !terminal) return refuse(Step::terminal, errno);
+  Terminal terminal;
+  if (const Outcome prepared = prepare(terminal, request, packet); !prepared)
+    return refuse(prepared.failed, prepared.error);
   CommandPlan plan{.request = request,
                    .channel = channel.get(),
                    .arguments = arguments.get(),
-                   .terminal = terminal.get()};
+                   .terminal = terminal.master.get()};
   std::array<int, 2> start{-1, -1};
   if (request.tells_start && ::pipe2(start.data(), O_CLOEXEC) != 0)
     return refuse(Step::program, errno);
   Fd begins(start[0]), starting(start[1]);
   plan.start = starting.get();
-  const bool has_relay = request.has_terminal && plan_.isolation == Isolation::gvisor;
-  const Fd stream(has_relay ? packet.take_fd(2) : -1);
-  if (has_relay && !stream) return refuse(Step::terminal, EINVAL);
-  Fd terminal_end;
-  if (has_relay) {
-    terminal_end.reset(::ioctl(terminal.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
-    if (!terminal_end) return refuse(Step::terminal, errno);
-  }
   std::array<Fd, most_fds> files;
-  for (std::size_t i = has_relay ? 3 : 2; i < packet.fd_count(); ++i) {
+  for (std::size_t i = terminal.has_relay ? 3 : 2; i < packet.fd_count(); ++i) {
     files[i].reset(packet.take_fd(i));
     plan.files[plan.file_count++] = files[i].get();
   }
@@ -398,12 +412,12 @@ void Init::start_run(const Request& request, Packet& packet) noexcept {
   if (pid < 0) return refuse(Step::program, errno);
   if (pid == 0) become_command(plan, plan_.wall, filter_);
   processes_.know(pid, of_space.st_ino);
-  if (has_relay) {
+  if (terminal.has_relay) {
     const pid_t carrier = fork_apart();
-    if (carrier == 0) relay(terminal, stream, plan_.wall, filter_);
+    if (carrier == 0) relay(terminal.master, terminal.stream, plan_.wall, filter_);
     if (carrier < 0) ::kill(pid, SIGKILL);
-  } else if (terminal) {
-    const int master = terminal.get();
+  } else if (terminal.master) {
+    const int master = terminal.master.get();
     answer(channel, {.tell = Tell::terminal}, std::span(&master, 1));
   }
   const auto index = static_cast<std::uint32_t>(slot - runs_.begin());
@@ -412,17 +426,14 @@ void Init::start_run(const Request& request, Packet& packet) noexcept {
     processes_.end(of_space.st_ino);
     return;
   }
-  slot->channel = std::move(channel);
-  slot->start = std::move(begins);
-  slot->mark_space = std::move(space);
-  slot->mark = of_space.st_ino;
-  slot->pid = pid;
-  slot->has_terminal = request.has_terminal;
-  if (has_relay) {
-    slot->terminal = std::move(terminal);
-    slot->terminal_end = std::move(terminal_end);
-  }
-  slot->ended = slot->memory_exceeded = false;
+  *slot = {.channel = std::move(channel),
+           .start = std::move(begins),
+           .mark_space = std::move(space),
+           .mark = of_space.st_ino,
+           .pid = pid,
+           .has_terminal = request.has_terminal,
+           .terminal = terminal.has_relay ? std::move(terminal.master) : Fd(),
+           .terminal_end = std::move(terminal.end)};
 }
 
 // One at a time: a new one takes the place of one that does not answer.

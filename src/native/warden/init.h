@@ -64,6 +64,8 @@ class Init {
   bool take_request() noexcept;
   void settle(const Fd& channel) noexcept;
   void start_run(const Request& request, Packet& packet) noexcept;
+  struct Terminal;
+  Outcome prepare(Terminal& terminal, const Request& request, Packet& packet) const noexcept;
   void start_files(Fd channel) noexcept;
   pid_t fork_with(std::string_view score) noexcept;
   // Forks a process that no run's end is the end of, and that nobody is told of; as fork says it.

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "vfs/glob_match.h"
+#include "vfs/glob_search.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -270,60 +270,33 @@ Result<void> NativeFiles::remove_attribute(std::string_view path, std::string_vi
   return box_.files().remove_attribute(absolute(path), name);
 }
 
-// As the other engine's: links are not followed by "**", names with a dot are asked for with one.
 Result<std::vector<std::string>> NativeFiles::glob(std::string_view pattern) {
+  // What a place is says its path.
+  struct Tree {
+    struct Place {};
+    NativeFiles& files;
+
+    std::optional<Place> find(const Place&, const std::string& path, std::string_view name,
+                              vfs::Follow) {
+      return files.link_stat(path + std::string(name)) ? std::optional(Place()) : std::nullopt;
+    }
+    std::optional<Place> enter(const Place&, const vfs::GlobEntry&, vfs::Follow) {
+      return Place();
+    }
+    std::optional<std::vector<vfs::GlobEntry>> list(const Place&, const std::string& path) {
+      Result<std::vector<FileInfo>> entries = files.list(path.empty() ? "." : path);
+      if (!entries) return std::nullopt;  // no folder, or none that may be read
+      std::vector<vfs::GlobEntry> shown;
+      shown.reserve(entries->size());
+      for (FileInfo& entry : *entries)
+        shown.push_back({std::move(entry.name), entry.kind == FileKind::directory});
+      return shown;
+    }
+  };
   // One search at a time: each may take its memory.
   const MutexLock searching(glob_mutex_);
-  const std::vector<std::string_view> parts = vfs::split_pattern(pattern);
-  std::vector<std::string> matches;
-  struct Work {
-    std::string path;  // as it is shown, with a slash at the end unless empty
-    std::size_t part = 0;
-    std::size_t depth = 0;
-  };
-  std::vector<Work> work;
-  vfs::GlobBounds bounds;
-  if (!parts.empty()) work.push_back({pattern.starts_with('/') ? "/" : "", 0, 0});
-  while (!work.empty()) {
-    const Work at = std::move(work.back());
-    work.pop_back();
-    if (at.depth > depth_max) return Errno::loop;
-    if (!bounds.enter(at.path, at.part)) continue;
-    const std::string_view part = parts[at.part];
-    const bool last = at.part + 1 == parts.size();
-    const bool any_depth = part == "**";
-    const auto take = [&](const std::string& path) -> Result<void> {
-      if (!bounds.keep(path)) return Errno::fbig;
-      if (last) {
-        matches.push_back(path);
-        return matches.size() > entries_max ? Result<void>(Errno::fbig) : Result<void>();
-      }
-      work.push_back({path + "/", at.part + 1, at.depth + 1});
-      return {};
-    };
-    if (!any_depth && !vfs::has_wildcard(part)) {
-      const std::string path = at.path + std::string(part);
-      if (link_stat(path)) CLOCHE_TRY(take(path));
-      continue;
-    }
-    if (any_depth && !last) work.push_back({at.path, at.part + 1, at.depth + 1});
-    const Result<std::vector<FileInfo>> entries = list(at.path.empty() ? "." : at.path);
-    if (!entries) continue;  // no folder, or none that may be read
-    if (!bounds.look(entries->size())) return Errno::fbig;
-    for (const FileInfo& entry : *entries) {
-      if (entry.name.starts_with('.') && !part.starts_with('.')) continue;
-      if (!any_depth && !vfs::glob_match(part, entry.name)) continue;
-      if (!any_depth || last) CLOCHE_TRY(take(at.path + entry.name));
-      if (any_depth && entry.kind == FileKind::directory) {
-        work.push_back({at.path + entry.name + "/", at.part, at.depth + 1});
-        if (!bounds.keep(work.back().path)) return Errno::fbig;
-      }
-    }
-  }
-  std::ranges::sort(matches);
-  const auto repeated = std::ranges::unique(matches);
-  matches.erase(repeated.begin(), repeated.end());
-  return matches;
+  Tree tree{*this};
+  return vfs::GlobSearch(tree, pattern, {entries_max, depth_max}).run({});
 }
 
 Result<std::unique_ptr<WatchBackend>> NativeFiles::watch(std::string_view, WatchDepth,

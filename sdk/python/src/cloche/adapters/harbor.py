@@ -4,8 +4,8 @@
     harbor run --path TASK --agent oracle --env cloche.adapters.harbor:ClocheEnvironment
 
 Options, by `--environment-kwarg`: `packages` (Python packages, with commas), `engine`, `url` and `token` of a server
-(or the environment variables `CLOCHE_URL` and `CLOCHE_TOKEN`). A sandbox follows a Dockerfile of one stage whose base
-is a Debian, Ubuntu or Python, as far as it copies files and runs commands; with `engine=linux` the base, or the task's
+(or the environment variables `CLOCHE_URL` and `CLOCHE_TOKEN`). A sandbox follows a Dockerfile whose base is a Debian,
+Ubuntu or Python, as far as it copies files of its folder and runs commands; with `engine=linux` the base, or the task's
 image, is one of the store (`cloche image import`). What cannot be had is refused when the trial begins.
 """
 from __future__ import annotations
@@ -26,7 +26,8 @@ from harbor.models.task.config import NetworkMode
 
 from .. import aio
 from .._types import CommandResult
-from ._dockerfile import BASES, Build, Copy, DockerfileError, Run, base_is_like_a_sandbox, read_dockerfile
+from ._dockerfile import (BASES, Build, BuildContext, Copy, Dockerfile, DockerfileError, Run, Text, Unpack,
+                          base_is_like_a_sandbox)
 
 _ACCOUNTS: Dict[Union[str, int, None], str] = {
     None: "root", "root": "root", "0": "root", 0: "root", "sandbox": "user", "1000": "user", 1000: "user"}
@@ -44,6 +45,14 @@ def _passing_name() -> str:
     return f"/tmp/.{uuid.uuid4().hex}"
 
 
+def _merge_script(source: str, target: str) -> str:
+    """Puts what is in a folder into another one, which stays as it is, as do folders and links to them in it."""
+    folder = shlex.quote(target)
+    return (f"mkdir -p {folder} && if tar --help 2>&1 | grep -q keep-directory-symlink; then "
+            f"tar -C {source} -cf - . | tar -C {folder} -xpf - --no-overwrite-dir --keep-directory-symlink; else "
+            f"find {source} -mindepth 1 -maxdepth 1 -exec cp -a {{}} {folder} \\;; fi")
+
+
 class ClocheEnvironment(BaseEnvironment):
     """One trial's sandbox."""
 
@@ -56,8 +65,9 @@ class ClocheEnvironment(BaseEnvironment):
         url = url or os.environ.get("CLOCHE_URL")
         if url:
             self._options.update(url=url, token=token or os.environ.get("CLOCHE_TOKEN"))
-        self._build = Build(base="debian")
-        self._dockerfile: Optional[Path] = None
+        self._base = "debian"
+        self._dockerfile: Optional[Dockerfile] = None
+        self._build = Build()
         self._sandbox: Optional[aio.Sandbox] = None
         super().__init__(*args, **kwargs)
 
@@ -86,12 +96,13 @@ class ClocheEnvironment(BaseEnvironment):
             raise ValueError("a cloche sandbox is one computer: this task wants several, by a Compose file")
         dockerfile = self.environment_dir / "Dockerfile"
         if dockerfile.exists():
-            self._dockerfile = dockerfile
-            self._build = read_dockerfile(dockerfile)
+            self._dockerfile = Dockerfile(dockerfile)
+            self._dockerfile.check()
+            self._base = self._dockerfile.base
         elif image:
-            self._build = Build(base=image)
-        if self._engine == "wasm" and not base_is_like_a_sandbox(self._build.base):
-            raise DockerfileError(f"this task wants the image {self._build.base}, and a sandbox of WebAssembly is like "
+            self._base = image
+        if self._engine == "wasm" and not base_is_like_a_sandbox(self._base):
+            raise DockerfileError(f"this task wants the image {self._base}, and a sandbox of WebAssembly is like "
                                   f"{', '.join(BASES)} alone: engine=linux has images")
 
     def _network(self) -> Optional[Sequence[str]]:
@@ -104,7 +115,7 @@ class ClocheEnvironment(BaseEnvironment):
     def _create_options(self) -> Dict[str, Any]:
         options: Dict[str, Any] = {**self._options, "timeout_ms": 0, "network": self._network()}
         if self._engine == "linux":
-            options.update(engine="linux", image=self._build.base)
+            options.update(engine="linux", image=self._base)
         limits: Dict[str, Any] = {}
         if self._effective_memory_mb is not None:
             limits["memory_bytes"] = self._effective_memory_mb << 20
@@ -122,22 +133,23 @@ class ClocheEnvironment(BaseEnvironment):
             return
         self._sandbox = await aio.Sandbox.create(**self._create_options())
         try:
-            await self._set_variables(self._sandbox)
-            for step in self._build.steps:
-                await (self._do_run(step) if isinstance(step, Run) else self._do_copy(step))
+            await self._follow(self._sandbox)
             await self.ensure_dirs(self._mount_targets(writable_only=True))
             await self._upload_environment_dir_after_start()
         except BaseException:
             await self.stop(delete=True)
             raise
 
-    async def _set_variables(self, sandbox: aio.Sandbox) -> None:
+    async def _follow(self, sandbox: aio.Sandbox) -> None:
         if self._dockerfile is not None:
             own = await sandbox.env.all()
             inherited = {name: value for name, value in own.items() if name not in _OF_A_SESSION}
-            self._build = read_dockerfile(self._dockerfile, inherited)
+            self._build = self._dockerfile.build(inherited)
         for name, value in {**self._build.env, **self._startup_env()}.items():
             await sandbox.env.set(name, value)
+        if self._dockerfile is not None:
+            for step in self._build.steps:
+                await self._do(step, self._dockerfile.context)
 
     async def stop(self, delete: bool) -> None:
         """Ends the sandbox; none is kept."""
@@ -150,6 +162,14 @@ class ClocheEnvironment(BaseEnvironment):
             raise RuntimeError("the environment has not been started")
         return self._sandbox
 
+    async def _do(self, step: Union[Run, Copy, Unpack], context: BuildContext) -> None:
+        if isinstance(step, Run):
+            await self._do_run(step)
+        elif isinstance(step, Copy):
+            await self._do_copy(step, context)
+        else:
+            await self._do_unpack(step)
+
     async def _do_run(self, step: Run) -> None:
         result = await self._run(step.script, step.workdir, step.env, None, step.account, emits=False)
         if result.exit_code != 0:
@@ -157,15 +177,29 @@ class ClocheEnvironment(BaseEnvironment):
             raise SandboxBuildFailedError(f"RUN {step.script} of the Dockerfile ended with {result.exit_code} in a "
                                           f"cloche sandbox: {said}")
 
-    async def _do_copy(self, step: Copy) -> None:
+    async def _do_copy(self, step: Copy, context: BuildContext) -> None:
         for source in step.sources:
-            if source.is_dir():
-                await self.upload_dir(source, step.target)
-                continue
-            target = step.target + source.name if step.target.endswith("/") else step.target
-            await self._install(source, target, step.mode or f"{source.stat().st_mode & 0o777:o}")
-        if step.mode and any(source.is_dir() for source in step.sources):
-            await self._check(f"chmod -R {shlex.quote(step.mode)} {shlex.quote(step.target)}")
+            if isinstance(source, Text):
+                await self._install(source.content.encode(), step.target, step.mode or "644", step.owner, source.name)
+            elif source.is_dir():
+                with context.taken(source) as taken:
+                    await self._copy_folder(taken, step)
+            else:
+                mode = step.mode or f"{source.stat().st_mode & 0o777:o}"
+                await self._install(await asyncio.to_thread(source.read_bytes), step.target, mode, step.owner, source.name)
+
+    async def _copy_folder(self, source: Path, step: Copy) -> None:
+        passing = _passing_name()
+        await self.upload_dir(source, passing)
+        chmod = f"chmod -R {shlex.quote(step.mode)} {passing} && " if step.mode else ""
+        await self._check(f"{chmod}chown -hR {step.owner}: {passing} && {_merge_script(passing, step.target)}; "
+                          f"s=$?; rm -rf {passing}; exit $s")
+
+    async def _do_unpack(self, step: Unpack) -> None:
+        passing = _passing_name()
+        await self._there().files.write(passing, await asyncio.to_thread(step.source.read_bytes))
+        await self._check(f"mkdir {passing}.d && tar -xf {passing} -C {passing}.d && {_merge_script(passing + '.d', step.target)}; "
+                          f"s=$?; rm -rf {passing} {passing}.d; exit $s")
 
     async def _run(self, script: str, cwd: Optional[str], env: Optional[Dict[str, str]], timeout: Optional[float],
                    account: str, emits: bool = True) -> CommandResult:
@@ -201,13 +235,15 @@ class ClocheEnvironment(BaseEnvironment):
     async def upload_file(self, source_path: Union[Path, str], target_path: str) -> None:
         """Copies a file of this machine; the folders above it are made."""
         source = Path(source_path)
-        await self._install(source, target_path, f"{source.stat().st_mode & 0o777:o}")
+        await self._install(await asyncio.to_thread(source.read_bytes), target_path, f"{source.stat().st_mode & 0o777:o}",
+                            "root", source.name)
 
-    async def _install(self, source: Path, target: str, mode: str) -> None:
+    async def _install(self, content: bytes, target: str, mode: str, owner: str, name: str) -> None:
+        """In a folder that is there, and where the target is one (it ends in /), it gets its name."""
         passing = _passing_name()
-        await self._there().files.write(passing, await asyncio.to_thread(source.read_bytes))
-        await self._check(f"install -D -m {shlex.quote(mode)} -- {passing} {shlex.quote(target)}; "
-                          f"s=$?; rm -f {passing}; exit $s")
+        await self._there().files.write(passing, content)
+        await self._check(f"t={shlex.quote(target)}; [ ! -d \"$t\" ] && [ \"$t\" = \"${{t%/}}\" ] || t=\"${{t%/}}\"/{shlex.quote(name)}; "
+                          f"install -D -o {owner} -m {shlex.quote(mode)} -- {passing} \"$t\"; s=$?; rm -f {passing}; exit $s")
 
     async def download_file(self, source_path: str, target_path: Union[Path, str]) -> None:
         """Copies a file of the sandbox."""
