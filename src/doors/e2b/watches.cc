@@ -33,6 +33,8 @@ CallError watch_error(Errno error, const std::string& path) {
   return file_error(error, path);
 }
 
+CallError ended_error() { return {"unavailable", std::string(sandbox_not_found)}; }
+
 CallError full_error() {
   return {"resource_exhausted",
           fmt::format("{} folders are watched, which is the limit", Watches::watches_max)};
@@ -67,16 +69,28 @@ OrderedJson WatchedFolder::event_of(const FileChange& change) const {
   return event;
 }
 
+CallResult<std::vector<FileChange>> WatchedFolder::changes() {
+  auto changes = watch_->take();
+  if (changes) return *std::move(changes);
+  return CallError{"resource_exhausted",
+                   fmt::format("too much has changed in '{}': what it was is lost", wish_.path)};
+}
+
 CallResult<std::vector<OrderedJson>> WatchedFolder::take() {
-  const auto changes = watch_->take();
-  if (!changes) {
-    return CallError{"resource_exhausted",
-                     fmt::format("too much has changed in '{}': what it was is lost", wish_.path)};
-  }
+  CLOCHE_CALL(const std::vector<FileChange> taken, changes());
   std::vector<OrderedJson> events;
-  events.reserve(changes->size());
-  for (const FileChange& change : *changes) events.push_back(event_of(change));
+  events.reserve(taken.size());
+  for (const FileChange& change : taken) events.push_back(event_of(change));
   return events;
+}
+
+CallResult<OrderedJson> WatchedFolder::next() {
+  if (told_ == taken_.size()) {
+    told_ = 0;
+    taken_.clear();
+    CLOCHE_CALL(taken_, changes());
+  }
+  return told_ == taken_.size() ? OrderedJson() : event_of(taken_[told_++]);
 }
 
 // --- Watches ---
@@ -87,12 +101,11 @@ Watches::~Watches() {
   }
 }
 
-void Watches::start(std::shared_ptr<Sandbox> sandbox, WatchWish wish,
+void Watches::start(const session::Session::Use& use, WatchWish wish,
                     const std::shared_ptr<EventStream>& stream,
                     std::optional<std::chrono::milliseconds> limit) {
   // Under the kernel's lock nothing may be let go of but the stream.
-  auto made =
-      WatchedFolder::make(std::move(sandbox), std::move(wish), [stream] { stream->wake(); });
+  auto made = WatchedFolder::make(use.sandbox(), std::move(wish), [stream] { stream->wake(); });
   if (const auto* error = std::get_if<CallError>(&made)) return stream->end(end_frame(*error));
   const std::weak_ptr<Watches> weak = weak_from_this();
   std::uint64_t number = 0;
@@ -112,6 +125,8 @@ void Watches::start(std::shared_ptr<Sandbox> sandbox, WatchWish wish,
       });
     }
   }
+  // Who ends those of that sandbox may have been here before.
+  if (!use.is_current()) return forget(number, end_frame(ended_error()));
   (void)stream->send(frame_of(R"({"start":{}})"));
   const auto schedule_it = [weak, number] {
     if (const auto self = weak.lock()) self->schedule(number);
@@ -155,20 +170,17 @@ void Watches::pass_on(std::uint64_t number) {
 bool Watches::pass_on(const Told& told) {
   for (;;) {
     if (told.stream->is_over()) return false;
+    if (!told.stream->has_room()) return true;  // who reads comes back here
     const bool is_last = told.folder->is_over();
-    const auto taken = told.folder->take();
-    if (const auto* error = std::get_if<CallError>(&taken)) {
+    const auto next = told.folder->next();
+    if (const auto* error = std::get_if<CallError>(&next)) {
       told.stream->end(end_frame(*error));
       return false;
     }
-    const auto& events = std::get<0>(taken);
-    for (const OrderedJson& event : events) {
-      if (!told.stream->send(frame_of(write_json(OrderedJson{{"filesystem", event}}))))
-        return false;
-    }
-    if (is_last) told.stream->end(end_frame());
-    if (is_last) return false;
-    if (events.empty()) return true;
+    const auto& event = std::get<0>(next);
+    if (event.is_null() && is_last) told.stream->end(end_frame());
+    if (event.is_null()) return !is_last;
+    if (!told.stream->send(frame_of(write_json(OrderedJson{{"filesystem", event}})))) return false;
   }
 }
 
@@ -185,13 +197,17 @@ void Watches::forget(std::uint64_t number, const std::optional<std::string>& las
   if (last_frame) told.stream->end(*last_frame);
 }
 
-CallResult<std::string> Watches::create(std::shared_ptr<Sandbox> sandbox, WatchWish wish) {
-  CLOCHE_CALL(auto folder, WatchedFolder::make(std::move(sandbox), std::move(wish), nullptr));
+CallResult<std::string> Watches::create(const session::Session::Use& use, WatchWish wish) {
+  CLOCHE_CALL(auto folder, WatchedFolder::make(use.sandbox(), std::move(wish), nullptr));
   std::string name = random_hex(name_bytes);
-  const MutexLock lock(mutex_);
-  if (is_full()) return full_error();
-  asked_[name] = std::move(folder);
-  return name;
+  {
+    const MutexLock lock(mutex_);
+    if (is_full()) return full_error();
+    asked_[name] = std::move(folder);
+  }
+  if (use.is_current()) return name;
+  (void)remove(name);
+  return ended_error();
 }
 
 CallResult<std::vector<OrderedJson>> Watches::events(const std::string& name) {

@@ -3,7 +3,8 @@
 // as they come; others ask now and then, and find what has come meanwhile.
 //
 // What nobody takes is bounded by the watch itself (FolderWatch), what a client does not read by
-// its stream. Thread-safe. Calls wait for the sandbox.
+// its stream: while that has no room nothing is taken, and no thread waits. Thread-safe. Calls wait
+// for the sandbox.
 #pragma once
 
 #include <chrono>
@@ -18,6 +19,7 @@
 #include "cloche/sandbox.h"
 #include "doors/e2b/connect_wire.h"
 #include "doors/e2b/event_stream.h"
+#include "session/session.h"
 #include "session/timers.h"
 #include "session/worker_pool.h"
 
@@ -39,16 +41,21 @@ class WatchedFolder {
 
   // Since the last call. resource_exhausted: there were so many that they are lost.
   CallResult<std::vector<OrderedJson>> take();
+  // The next one alone; null: there is none now. One caller at a time.
+  CallResult<OrderedJson> next();
   bool is_over() const { return watch_->is_over(); }
 
  private:
   WatchedFolder(std::shared_ptr<Sandbox> sandbox, WatchWish wish)
       : sandbox_(std::move(sandbox)), wish_(std::move(wish)) {}
+  CallResult<std::vector<FileChange>> changes();
   OrderedJson event_of(const FileChange& change) const;
 
   const std::shared_ptr<Sandbox> sandbox_;  // outlives the watch
   const WatchWish wish_;
   std::unique_ptr<FolderWatch> watch_;
+  std::vector<FileChange> taken_;  // of which next() has told told_
+  std::size_t told_ = 0;
 };
 
 class Watches : public std::enable_shared_from_this<Watches> {
@@ -64,13 +71,13 @@ class Watches : public std::enable_shared_from_this<Watches> {
   Watches& operator=(const Watches&) = delete;
 
   // Tells `stream` from now on, and ends it: with an error where the folder cannot be watched, or
-  // when `limit` is over.
-  void start(std::shared_ptr<Sandbox> sandbox, WatchWish wish,
+  // when `limit` is over. None is left of a sandbox that is paused or ends meanwhile.
+  void start(const session::Session::Use& use, WatchWish wish,
              const std::shared_ptr<EventStream>& stream,
              std::optional<std::chrono::milliseconds> limit);
 
   // For those that ask: its name; what has come since they asked last; the end of it.
-  CallResult<std::string> create(std::shared_ptr<Sandbox> sandbox, WatchWish wish);
+  CallResult<std::string> create(const session::Session::Use& use, WatchWish wish);
   CallResult<std::vector<OrderedJson>> events(const std::string& name);
   CallResult<bool> remove(const std::string& name);
 
