@@ -46,7 +46,8 @@ const char* name_of(Status status) {
 
 RpcError none_with(std::string_view id) {
   return {rpc::code::sandbox_error,
-          fmt::format("ENOENT: there is no session '{}'", id.substr(0, 100))};
+          fmt::format("ENOENT: there is no session '{}'", id.substr(0, 100)),
+          rpc::reason::no_session};
 }
 
 }  // namespace

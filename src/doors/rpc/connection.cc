@@ -203,7 +203,10 @@ std::shared_ptr<SandboxQueue> Connection::find_queue(const std::string& name) co
   const MutexLock lock(mutex_);
   const auto found = queues_.find(name);
   if (found != queues_.end()) return found->second;
-  throw request_error(fmt::format("there is no sandbox '{}'", shown(name)), Errno::noent);
+  throw RpcError{code::sandbox_error,
+                 named_sentence(request_error(fmt::format("there is no sandbox '{}'", shown(name)),
+                                              Errno::noent)),
+                 reason::no_sandbox};
 }
 
 std::shared_ptr<SandboxQueue> Connection::add_queue() {
