@@ -138,10 +138,7 @@ void SessionSubject::cancel(rpc::Runs runs) {
   if (const auto python = session_->made_python()) python->cancel();
 }
 
-void SessionSubject::settle() {
-  if (const Result<void> saved = sessions_.save(session_); !saved)
-    throw rpc::sandbox_error(saved.error(), "what was done is not saved");
-}
+Result<void> SessionSubject::keep() { return sessions_.save(session_); }
 
 void SessionSubject::destroy() {
   if (end_ != End::stays) (void)sessions_.close(session_->facts().id, session_->facts().owner);

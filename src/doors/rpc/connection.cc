@@ -176,7 +176,8 @@ void Connection::serve(const Method& method, const std::shared_ptr<SandboxQueue>
     Call call{*this, queue, id, Params(params)};
     if (method.needs == Needs::sandbox) (void)call.live();
     Reply result = method.serve(call);
-    if (method.needs == Needs::sandbox && method.order == Order::queued) call.subject()->settle();
+    if (method.needs == Needs::sandbox && method.order == Order::queued)
+      must(call.subject()->keep(), "what was done is not saved");
     line = response(id, std::move(result));
     after = std::move(call.after);
   } catch (const RpcError& error) {
