@@ -119,7 +119,7 @@ Result<FileClient::OpenedFile> FileClient::open(std::string_view path, std::uint
   CLOCHE_ASSIGN(const Reply reply,
                 call({.op = FileOp::open, .number = flags, .mode = mode}, payload));
   const MutexLock lock(mutex_);
-  return OpenedFile{{server_, reply.answer.handle}, reply.answer.made};
+  return OpenedFile{{server_, reply.answer.handle}, reply.answer.made != 0};
 }
 
 void FileClient::close(Handle file) { (void)call(file, {.op = FileOp::close}); }
@@ -212,7 +212,7 @@ Result<std::vector<FileEntry>> FileClient::list(std::string_view path, std::size
       CLOCHE_ASSIGN(FileEntry entry, take_entry(bytes));
       entries.push_back(std::move(entry));
     }
-    if (reply->answer.last) return entries;
+    if (reply->answer.last != 0) return entries;
     if (entries.size() > most) {
       channel_.reset();  // which had more to say
       return Errno::toobig;

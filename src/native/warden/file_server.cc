@@ -195,7 +195,7 @@ class FileServer {
     if (has(file_open::exclusive)) how |= O_EXCL;
     // One that is there is told from a new one.
     Fd opened(::open(path, has(file_open::create) ? how | O_EXCL : how, request.mode & 07777));
-    answer_.made = opened && has(file_open::create);
+    answer_.made = opened && has(file_open::create) ? 1 : 0;
     if (!opened && errno == EEXIST && !has(file_open::exclusive))
       opened = Fd(::open(path, how, request.mode & 07777));
     if (!opened) return errno;
@@ -326,13 +326,13 @@ class FileServer {
         return add_entry(::dirfd(entries), entry->d_name, AT_SYMLINK_NOFOLLOW, name, error);
       };
       if (add()) continue;  // one that is gone meanwhile is left out
-      answer_.last = false;
+      answer_.last = 0;
       send_answer();
       out_size_ = 0;
       (void)add();
     }
     ::closedir(entries);
-    answer_.last = true;
+    answer_.last = 1;
     send_answer();
   }
 

@@ -357,8 +357,9 @@ struct FileAnswer {
   std::int32_t error = 0;  // an errno
   std::uint32_t handle = 0;
   std::uint32_t bytes = 0;  // that follow
-  bool last = true;         // of list: no more answers come
-  bool made = false;        // of open: the file was not there
+  // Not bool: it comes from a process that a guest may have in its hand.
+  std::uint8_t last = 1;  // of list: no more answers come
+  std::uint8_t made = 0;  // of open: the file was not there
 };
 
 }  // namespace cloche::warden
