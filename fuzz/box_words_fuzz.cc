@@ -43,7 +43,8 @@ void say_answer(const UniqueFd& to, std::string_view input) {
   input.remove_prefix(std::min<std::size_t>(input.size(), 1));
   warden::FileAnswer answer{};
   answer.error = (how & 1) != 0 ? how : 0;
-  answer.last = (how & 2) == 0;
+  answer.last = (how & 2) == 0 ? 1 : how;
+  answer.made = how;
   answer.handle = how;
   answer.bytes = static_cast<std::uint32_t>(input.size());
   std::string record(reinterpret_cast<const char*>(&answer), sizeof answer);
@@ -76,8 +77,8 @@ void ask_files(std::string_view input) {
     case 1: (void)files.stat("/f"); break;
     case 2:
       if (const auto file = files.open("/f", 0, 0)) {
-        if (const auto read = files.read(*file, 0, 3000)) CLOCHE_CHECK(read->size() <= 3000);
-        files.close(*file);
+        if (const auto read = files.read(file->handle, 0, 3000)) CLOCHE_CHECK(read->size() <= 3000);
+        files.close(file->handle);
       }
       break;
     case 3: (void)files.attribute_names("/f"); break;
@@ -85,7 +86,7 @@ void ask_files(std::string_view input) {
     default:
       (void)files.link_stat("/f");
       (void)files.attribute("/f", "user.a");
-      (void)files.rename("/f", "/g");
+      (void)files.rename("/f", "/g", native::FileClient::Target::kept);
       break;
   }
 }

@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 
 #include <condition_variable>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/refused_threads_testing.h"
 #include "cloche/live_run.h"
@@ -21,9 +23,11 @@ using std::chrono::milliseconds;
 
 constexpr std::uint16_t port = 8000;
 constexpr std::size_t large_bytes = 50'000'000;
+const std::string agreed = "HTTP/1.1 101 Switching Protocols\r\n\r\n";
 
-// GET /half stops in its answer, /mute before it, /large has much to say, and a WebSocket says back
-// what it hears; of a POST it reads nothing.
+// GET /half stops in its answer, /mute before it, /large has much to say, /later answers when it has
+// heard all, and a WebSocket says back what it hears, but for the one at /socket/deaf; of a POST it
+// reads nothing.
 constexpr const char* server_inside = R"py(
 import select, socket
 listener = socket.create_server(("127.0.0.1", 8000))
@@ -40,7 +44,7 @@ while True:
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
             if head.startswith(b"GET /socket"):
                 connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\n\r\n")
-                echoing.add(connection)
+            if head.startswith((b"GET /socket ", b"GET /later")):
                 sockets.append(connection)
             connection.setblocking(False)
             left[connection] = 50_000_000 if head.startswith(b"GET /large") else 0
@@ -51,6 +55,11 @@ while True:
             ready.send(data)
         else:
             sockets.remove(ready)
+            try:
+                ready.send(b"the end")
+            except OSError:
+                pass
+            ready.close()
     for connection in select.select([], list(left), [], 0)[1]:
         try:
             left[connection] -= connection.send(bytes(min(left[connection], 10000)))
@@ -86,6 +95,7 @@ class Client final : public http::Exchange {
     return ::send(own_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(bytes.size());
   }
+  void say_no_more() { EXPECT_EQ(::shutdown(own_.get(), SHUT_WR), 0); }
   // Up to the end of the connection, or that many bytes.
   std::string hear(std::size_t most = SIZE_MAX) {
     std::string heard;
@@ -127,16 +137,24 @@ class PortRelaysTest : public ::testing::Test {
     more_.wait(lock, [&] { return said_.find(word) != std::string::npos; });
   }
 
-  void ask(PortRelays& relays, Client& client, http::Request request) {
+  Result<void> try_to_ask(PortRelays& relays, Client& client, http::Request request) {
     request.target = request.path;
     const auto asked = request_for_server(request);
-    ASSERT_TRUE(asked);
-    ASSERT_TRUE(relays.start({.id = "box",
-                              .use = session::Session::use(session_),
-                              .port = port,
-                              .request = *asked,
-                              .last_words = "nobody"},
-                             client));
+    if (!asked) return Errno::inval;
+    return relays.start({.id = "box",
+                         .use = session::Session::use(session_),
+                         .port = port,
+                         .request = *asked,
+                         .last_words = "nobody"},
+                        client);
+  }
+  void ask(PortRelays& relays, Client& client, http::Request request) {
+    ASSERT_TRUE(try_to_ask(relays, client, std::move(request)));
+  }
+  static http::Request get_socket(std::string path) {
+    http::Request request = get(std::move(path));
+    request.fields = {{"Connection", "Upgrade"}, {"Upgrade", "websocket"}};
+    return request;
   }
   static http::Request get(std::string path) {
     http::Request request;
@@ -202,10 +220,7 @@ TEST_F(PortRelaysTest, AServerThatStopsInItsAnswerOrBeforeItIsLeft) {
 TEST_F(PortRelaysTest, AWebSocketMayBeSilent) {
   PortRelays relays({.stall = milliseconds(200), .silence = milliseconds(200)});
   Client silent;
-  http::Request request = get("/socket");
-  request.fields = {{"Connection", "Upgrade"}, {"Upgrade", "websocket"}};
-  ask(relays, silent, std::move(request));
-  const std::string agreed = "HTTP/1.1 101 Switching Protocols\r\n\r\n";
+  ask(relays, silent, get_socket("/socket"));
   EXPECT_EQ(silent.hear(agreed.size()), agreed);
   for (int turn = 0; turn < 3; ++turn) {  // others end meanwhile
     Client other;
@@ -214,6 +229,56 @@ TEST_F(PortRelaysTest, AWebSocketMayBeSilent) {
   }
   EXPECT_TRUE(silent.say("still here"));
   EXPECT_EQ(silent.hear(10), "still here");
+}
+
+TEST_F(PortRelaysTest, AClientThatSaysNoMoreIsStillAnswered) {
+  PortRelays relays({.stall = hours(1), .silence = hours(1)});
+  Client plain;
+  ask(relays, plain, get("/later"));
+  plain.say_no_more();
+  EXPECT_EQ(plain.hear(), "the end");
+  Client socket;
+  ask(relays, socket, get_socket("/socket"));
+  EXPECT_EQ(socket.hear(agreed.size()), agreed);
+  EXPECT_TRUE(socket.say(std::string(20'000, 'x')));
+  socket.say_no_more();
+  EXPECT_EQ(socket.hear(), std::string(20'000, 'x') + "the end");
+}
+
+TEST_F(PortRelaysTest, AClientThatSaysNoMoreWithinItsBodyIsLeft) {
+  PortRelays relays({.stall = hours(1), .silence = hours(1)});
+  Client client;
+  ask(relays, client, post(100));
+  EXPECT_TRUE(client.say("not all of it"));
+  client.say_no_more();
+  EXPECT_EQ(client.hear(), "");
+}
+
+TEST_F(PortRelaysTest, AWebSocketWhoseClientSaysNoMoreIsNotSilentForEver) {
+  PortRelays relays({.stall = hours(1), .silence = milliseconds(200)});
+  Client client;
+  ask(relays, client, get_socket("/socket/deaf"));
+  EXPECT_EQ(client.hear(agreed.size()), agreed);
+  client.say_no_more();
+  EXPECT_EQ(client.hear(), "");
+}
+
+TEST_F(PortRelaysTest, WhereThereAreTooManyThoseEndWhoseClientSaysNoMore) {
+  PortRelays relays({.stall = hours(1), .silence = hours(1)});
+  std::vector<std::unique_ptr<Client>> clients;
+  while (clients.size() < PortRelays::of_sandbox_max) {
+    clients.push_back(std::make_unique<Client>());
+    ask(relays, *clients.back(), clients.size() == 1 ? get("/later") : get("/mute"));
+  }
+  Client another;
+  EXPECT_EQ(try_to_ask(relays, another, get("/half")).error(), Errno::mfile);
+  clients.back()->say_no_more();
+  Result<void> asked = Errno::mfile;
+  while (!asked) asked = try_to_ask(relays, another, get("/half"));  // it is seen soon
+  EXPECT_EQ(another.hear(8), "HTTP/1.1");
+  EXPECT_EQ(clients.back()->hear(), "");
+  clients.front()->say_no_more();
+  EXPECT_EQ(clients.front()->hear(), "the end");
 }
 
 }  // namespace

@@ -30,6 +30,12 @@ class OpenFile;
 enum class OpenMode : std::uint8_t;
 enum class WatchDepth : std::uint8_t;
 
+// What becomes of a file that is there already.
+enum class IfThere : std::uint8_t {
+  replace,
+  refuse,  // EEXIST, and nothing is changed: whoever makes it meanwhile keeps what they have made
+};
+
 enum class FileKind : std::uint8_t { file, directory, symlink, other };
 
 struct FileInfo {
@@ -53,7 +59,9 @@ class Files {
   Result<std::string> read_range(std::string_view path, std::uint64_t offset,
                                  std::size_t size_bytes) const;
   // Makes or overwrites the file, whole or not at all, and the folders that lead to it.
-  Result<void> write(std::string_view path, std::string_view content, std::uint32_t mode = 0644);
+  // Of several that write the same file at the same time one is the last, and the file is its.
+  Result<void> write(std::string_view path, std::string_view content, std::uint32_t mode = 0644,
+                     IfThere there = IfThere::replace);
   Result<void> append(std::string_view path, std::string_view content);
   // See cloche/open_file.h. The folders that lead to it must be there; EISDIR for one.
   // `permissions` are those of a new file.
@@ -69,7 +77,7 @@ class Files {
   Result<void> make_directories(std::string_view path);
   Result<void> remove(std::string_view path);  // a file, a link or an empty folder
   Result<void> remove_all(std::string_view path);
-  Result<void> rename(std::string_view from, std::string_view to);
+  Result<void> rename(std::string_view from, std::string_view to, IfThere there = IfThere::replace);
   Result<void> change_mode(std::string_view path, std::uint32_t mode);
   // Follows symbolic links. Times are since 1970, UTC.
   Result<void> set_times(std::string_view path, std::int64_t accessed_ns, std::int64_t modified_ns);

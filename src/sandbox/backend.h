@@ -84,8 +84,8 @@ class FileBackend {
   virtual Result<std::string> read(std::string_view path, std::uint64_t limit_bytes) = 0;
   virtual Result<std::string> read_range(std::string_view path, std::uint64_t offset,
                                          std::size_t size_bytes) = 0;
-  virtual Result<void> write(std::string_view path, std::string_view content,
-                             std::uint32_t mode) = 0;
+  virtual Result<void> write(std::string_view path, std::string_view content, std::uint32_t mode,
+                             IfThere there = IfThere::replace) = 0;
   virtual Result<void> append(std::string_view path, std::string_view content) = 0;
   virtual Result<std::unique_ptr<OpenFileBackend>> open(std::string_view path, OpenMode mode,
                                                         std::uint32_t permissions) = 0;
@@ -96,7 +96,8 @@ class FileBackend {
   virtual Result<void> make_directories(std::string_view path) = 0;
   virtual Result<void> remove(std::string_view path) = 0;
   virtual Result<void> remove_all(std::string_view path) = 0;
-  virtual Result<void> rename(std::string_view from, std::string_view to) = 0;
+  virtual Result<void> rename(std::string_view from, std::string_view to,
+                              IfThere there = IfThere::replace) = 0;
   virtual Result<void> change_mode(std::string_view path, std::uint32_t mode) = 0;
   virtual Result<void> set_times(std::string_view path, std::int64_t accessed_ns,
                                  std::int64_t modified_ns) = 0;

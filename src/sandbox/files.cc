@@ -15,8 +15,9 @@ Result<std::string> Files::read_range(std::string_view path, std::uint64_t offse
   return files_.read_range(path, offset, size_bytes);
 }
 
-Result<void> Files::write(std::string_view path, std::string_view content, std::uint32_t mode) {
-  return departure_->settled(files_.write(path, content, mode));
+Result<void> Files::write(std::string_view path, std::string_view content, std::uint32_t mode,
+                          IfThere there) {
+  return departure_->settled(files_.write(path, content, mode, there));
 }
 
 Result<void> Files::append(std::string_view path, std::string_view content) {
@@ -45,8 +46,8 @@ Result<void> Files::remove_all(std::string_view path) {
   return departure_->settled(files_.remove_all(path));
 }
 
-Result<void> Files::rename(std::string_view from, std::string_view to) {
-  return departure_->settled(files_.rename(from, to));
+Result<void> Files::rename(std::string_view from, std::string_view to, IfThere there) {
+  return departure_->settled(files_.rename(from, to, there));
 }
 
 Result<void> Files::change_mode(std::string_view path, std::uint32_t mode) {

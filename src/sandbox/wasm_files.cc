@@ -54,9 +54,12 @@ Result<std::string> WasmFiles::read_range(std::string_view path, std::uint64_t o
   });
 }
 
-Result<void> WasmFiles::write(std::string_view path, std::string_view content, std::uint32_t mode) {
+Result<void> WasmFiles::write(std::string_view path, std::string_view content, std::uint32_t mode,
+                              IfThere there) {
   return state_.with_files(account_, [&](vfs::PathOperations& files) {
-    return files.write_file(path, content, mode, vfs::Parents::make);
+    return files.write_file(
+        path, content, mode, vfs::Parents::make,
+        there == IfThere::refuse ? vfs::WriteMode::make : vfs::WriteMode::replace);
   });
 }
 
@@ -109,9 +112,12 @@ Result<void> WasmFiles::remove_all(std::string_view path) {
                            [&](vfs::PathOperations& files) { return files.remove_all(path); });
 }
 
-Result<void> WasmFiles::rename(std::string_view from, std::string_view to) {
-  return state_.with_files(account_,
-                           [&](vfs::PathOperations& files) { return files.rename(from, to); });
+Result<void> WasmFiles::rename(std::string_view from, std::string_view to, IfThere there) {
+  return state_.with_files(account_, [&](vfs::PathOperations& files) {
+    return files.rename(
+        from, to,
+        there == IfThere::refuse ? vfs::RenameMode::no_replace : vfs::RenameMode::replace);
+  });
 }
 
 Result<void> WasmFiles::change_mode(std::string_view path, std::uint32_t mode) {

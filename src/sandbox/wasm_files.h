@@ -13,7 +13,8 @@ class WasmFiles final : public FileBackend {
   Result<std::string> read(std::string_view path, std::uint64_t limit_bytes) override;
   Result<std::string> read_range(std::string_view path, std::uint64_t offset,
                                  std::size_t size_bytes) override;
-  Result<void> write(std::string_view path, std::string_view content, std::uint32_t mode) override;
+  Result<void> write(std::string_view path, std::string_view content, std::uint32_t mode,
+                     IfThere there) override;
   Result<void> append(std::string_view path, std::string_view content) override;
   Result<std::unique_ptr<OpenFileBackend>> open(std::string_view path, OpenMode mode,
                                                 std::uint32_t permissions) override;
@@ -24,7 +25,7 @@ class WasmFiles final : public FileBackend {
   Result<void> make_directories(std::string_view path) override;
   Result<void> remove(std::string_view path) override;
   Result<void> remove_all(std::string_view path) override;
-  Result<void> rename(std::string_view from, std::string_view to) override;
+  Result<void> rename(std::string_view from, std::string_view to, IfThere there) override;
   Result<void> change_mode(std::string_view path, std::uint32_t mode) override;
   Result<void> set_times(std::string_view path, std::int64_t accessed_ns,
                          std::int64_t modified_ns) override;

@@ -15,6 +15,11 @@ Result<void> SessionManager::save(const std::shared_ptr<Session>& session) {
   return *saver ? (*saver)->save(session) : Result<void>();
 }
 
+void SessionManager::save_soon(const std::shared_ptr<Session>& session) {
+  const Result<SaverPtr> saver = saver_of(session->facts());
+  if (saver && *saver) (*saver)->save_soon(session);
+}
+
 Result<void> SessionManager::save_now(const std::shared_ptr<Session>& session) {
   look_at_memory();
   CLOCHE_ASSIGN(const SaverPtr saver, saver_of(session->facts()));

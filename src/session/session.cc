@@ -84,6 +84,11 @@ Session::Use& Session::Use::operator=(Use&& other) noexcept {
   return *this;
 }
 
+bool Session::Use::is_current() const {
+  const MutexLock lock(session_->mutex_);
+  return session_->status_ == Status::running && session_->sandbox_ == sandbox_;
+}
+
 std::shared_ptr<PythonSession> Session::Use::python() const {
   const MutexLock lock(session_->mutex_);
   const bool is_of_session = session_->sandbox_ == sandbox_;

@@ -71,6 +71,10 @@ class Session {
     Sandbox* operator->() const noexcept { return sandbox_.get(); }
     const std::shared_ptr<Sandbox>& sandbox() const noexcept { return sandbox_; }
 
+    // Whether the session runs, and this sandbox is still it: what is held beyond this use, and
+    // would have been ended by a pause, an end or replace(), asks once it can be found.
+    bool is_current() const;
+
     // The session's Python that the host drives: one for all who use the session; it is made at the
     // first ask, and keeps its sandbox there. Null where the engine has none.
     std::shared_ptr<PythonSession> python() const;

@@ -218,6 +218,9 @@ class SessionManager {
   // without an error, as far as the policy says; for before the client is told that it is done.
   // After an error it is tried again until it is saved. Without a state folder nothing is saved.
   Result<void> save(const std::shared_ptr<Session>& session);
+  // Something is being done in it of which nobody is told when it is done, as by who types into a
+  // terminal: it survives the server some seconds later. Waits for nothing.
+  void save_soon(const std::shared_ptr<Session>& session);
   // As close_all, but where there is a state folder the sessions are there again at the next start;
   // and nobody is asked about a deadline any more.
   void end();

@@ -445,6 +445,19 @@ TEST_F(SessionTimes, WhatIsNotSavedIsTriedAgainUntilItIs) {
   EXPECT_EQ(manager->save_trouble(), "");
 }
 
+TEST_F(SessionTimes, WhatIsDoneWithoutAnAnswerIsSavedSoon) {
+  const TestFolder folder;
+  const auto manager = start({.state_folder = folder.path().string()});
+  const SessionPtr session = create(*manager);
+  expect(SaveEvent::Result::saved, 1);
+  for (int saves = 2; saves < 4; ++saves) {
+    ASSERT_TRUE(Session::use(session)->files().write("f", std::to_string(saves)));
+    manager->save_soon(session);
+    clock_.advance(10s);
+    expect(SaveEvent::Result::saved, saves);
+  }
+}
+
 TEST_F(SessionTimes, AnIntervalIsTheTimeThatACrashMayCost) {
   const TestFolder folder;
   const auto manager = start({.state_folder = folder.path().string(),

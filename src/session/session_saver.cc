@@ -14,6 +14,7 @@ namespace cloche::session {
 namespace {
 
 constexpr std::chrono::seconds delay_max{30};
+constexpr std::chrono::seconds soon{10};
 // For a shell to say what it is, and for a Python to come to rest; each.
 constexpr std::chrono::milliseconds time_to_rest{10'000};
 
@@ -36,15 +37,21 @@ SessionSaver::~SessionSaver() {
 
 Result<void> SessionSaver::save(const std::shared_ptr<Session>& session) {
   if (options_.policy == SavePolicy::always) return save_now(session);
-  if (options_.policy == SavePolicy::interval) {
-    const MutexLock lock(mutex_);
-    waiting_.emplace(session->facts().id, session);
-    if (interval_due_ == SteadyTime::max()) {
-      interval_due_ = clock_.now().steady + options_.interval;
-      changed_.notify_all();
-    }
-  }
+  if (options_.policy == SavePolicy::interval) save_within(session, options_.interval);
   return {};
+}
+
+void SessionSaver::save_soon(const std::shared_ptr<Session>& session) {
+  if (options_.policy == SavePolicy::always) save_within(session, soon);
+  if (options_.policy == SavePolicy::interval) save_within(session, options_.interval);
+}
+
+void SessionSaver::save_within(const std::shared_ptr<Session>& session, std::chrono::seconds time) {
+  const MutexLock lock(mutex_);
+  waiting_.emplace(session->facts().id, session);
+  if (interval_due_ != SteadyTime::max()) return;
+  interval_due_ = clock_.now().steady + time;
+  changed_.notify_all();
 }
 
 Result<void> SessionSaver::save_now(const std::shared_ptr<Session>& session) {

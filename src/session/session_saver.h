@@ -66,7 +66,10 @@ class SessionSaver {
 
   // What happened in the session is answered to a client now: saves as the policy says.
   Result<void> save(const std::shared_ptr<Session>& session);
-  // The same whatever the policy says.
+  // Something is being done in the session of which nobody is told when it is done, as by who types
+  // into a terminal: what the policy saves before answers is saved within some seconds.
+  void save_soon(const std::shared_ptr<Session>& session);
+  // Whatever the policy says.
   Result<void> save_now(const std::shared_ptr<Session>& session);
   // Its files. After an error they are removed as soon as that can be done.
   Result<void> forget(Session& session, StateStore::Removal what);
@@ -85,6 +88,7 @@ class SessionSaver {
     std::chrono::seconds delay{1};
     SteadyTime due = {};
   };
+  void save_within(const std::shared_ptr<Session>& session, std::chrono::seconds time);
   Result<void> write(Session& session) REQUIRES(session.save_mutex_);
   Checkpoint checkpoint_of(Session& session, Sandbox& sandbox, bool is_at_rest) const;
   // The file with its live Python, which is written where that is needed.

@@ -143,9 +143,13 @@ Result<void> HostFs::rename(Ino old_dir, std::string_view old_name, Ino new_dir,
   const unsigned flags = mode == RenameMode::no_replace ? RENAME_NOREPLACE
                          : mode == RenameMode::exchange ? RENAME_EXCHANGE
                                                         : 0u;
-  if (::renameat2(from.fd.get(), from_text.c_str(), to.fd.get(), to_text.c_str(), flags) != 0) {
-    return last_error();
+  int done = ::renameat2(from.fd.get(), from_text.c_str(), to.fd.get(), to_text.c_str(), flags);
+  // Some file systems cannot promise that nothing is there: then it has been looked at before.
+  if (done != 0 && errno == EINVAL && mode == RenameMode::no_replace) {
+    if (replaced) return Errno::exist;
+    done = ::renameat2(from.fd.get(), from_text.c_str(), to.fd.get(), to_text.c_str(), 0);
   }
+  if (done != 0) return last_error();
   const bool same = replaced && replaced->stx_ino == moved.stx_ino &&
                     Impl::device_of(*replaced) == Impl::device_of(moved);
   if (same) return {};

@@ -154,6 +154,7 @@ Result<void> PathOperations::write_file(std::string_view path, std::string_view 
   }
   CLOCHE_ASSIGN(const Stat st, found.target->stat());
   if (st.type == FileType::directory) return Errno::isdir;
+  if (write_mode == WriteMode::make) return Errno::exist;
   if (st.type != FileType::regular) return Errno::nxio;
   CLOCHE_ASSIGN(const auto io, open(*found.target, Access::write, cred_));
   return write_mode == WriteMode::append ? append_content(*io, st.size, content)
@@ -332,7 +333,7 @@ Result<void> PathOperations::remove_all(std::string_view path) {
   return {};
 }
 
-Result<void> PathOperations::rename(std::string_view from, std::string_view to) {
+Result<void> PathOperations::rename(std::string_view from, std::string_view to, RenameMode mode) {
   CLOCHE_ASSIGN(const Resolved old_place, space_.resolve(start_, from, Follow::no, cred_));
   if (old_place.last != LastKind::name) return Errno::busy;
   if (!old_place.target) return Errno::noent;
@@ -343,8 +344,8 @@ Result<void> PathOperations::rename(std::string_view from, std::string_view to) 
   // A mount point stays where it is.
   if (&old_place.target->fs() != &old_place.parent.fs()) return Errno::busy;
   if (new_place.target && &new_place.target->fs() != &new_place.parent.fs()) return Errno::busy;
-  return vfs::rename(old_place.parent, old_place.name, new_place.parent, new_place.name,
-                     RenameMode::replace, cred_);
+  return vfs::rename(old_place.parent, old_place.name, new_place.parent, new_place.name, mode,
+                     cred_);
 }
 
 Result<void> PathOperations::chmod(std::string_view path, std::uint32_t mode) {

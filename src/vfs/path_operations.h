@@ -24,7 +24,7 @@ struct FileInfo {
 
 enum class Parents : std::uint8_t { must_exist, make };
 enum class Existing : std::uint8_t { fine, error };
-enum class WriteMode : std::uint8_t { replace, append };
+enum class WriteMode : std::uint8_t { replace, append, make };  // make: EEXIST where it is there
 
 class PathOperations {
  public:
@@ -54,7 +54,8 @@ class PathOperations {
   Result<void> remove(std::string_view path);
   // With everything below it. Stops at mount points (EBUSY).
   Result<void> remove_all(std::string_view path);
-  Result<void> rename(std::string_view from, std::string_view to);
+  Result<void> rename(std::string_view from, std::string_view to,
+                      RenameMode mode = RenameMode::replace);
   Result<void> chmod(std::string_view path, std::uint32_t mode);
   Result<void> change_owner(std::string_view path, std::uint32_t user, std::uint32_t group);
   Result<void> set_times(std::string_view path, Timestamp accessed, Timestamp modified);

@@ -18,7 +18,7 @@ from server import Server
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk" / "python" / "src"))
 from cloche import (CommandError, ConnectionLostError, ExecutionError, PythonSession, Sandbox,  # noqa: E402
-                    SandboxArgumentError, SandboxFileNotFoundError, ServerError, _websocket, _wire, aio)
+                    SandboxArgumentError, SandboxFileNotFoundError, ServerError, _errors, _websocket, _wire, aio)
 
 TOKEN = "test-token-one"
 
@@ -283,6 +283,18 @@ class Remote(unittest.TestCase):
 
             with self.assertRaisesRegex(ServerError, "any more"):
                 asyncio.run(awaited())
+
+    def test_an_end_is_told_by_a_member_and_by_servers_of_before_in_words(self):
+        for message, data, ended in [("ENOENT: gone, in other words", {"code": "SESSION_NOT_FOUND"}, True),
+                                     ("ENOENT: gone, in other words", {"code": "SANDBOX_NOT_FOUND"}, True),
+                                     ("ENOENT: there is no session 'x'", None, True),
+                                     ("ENOENT: there is no sandbox 'x'", {"more": 1}, True),
+                                     ("ENOENT: there is no session 'x'", {"code": "ANOTHER"}, False),
+                                     ("ENOENT: No such file or directory: /there is no session 'x'", None, False)]:
+            error = _errors.error_of(1, message, data)
+            self.assertIsInstance(error, SandboxFileNotFoundError)
+            self.assertEqual((_errors.has_ended(error), error.reason), (ended, (data or {}).get("code")), message)
+        self.assertFalse(_errors.has_ended(RuntimeError("ENOENT: there is no session 'x'")))
 
     def test_a_message_may_take_longer_than_a_silence(self):
         slow = SlowReader()

@@ -159,6 +159,28 @@ class Door(unittest.TestCase):
         for one in (session, twin):
             until(lambda one=one: self.server.json("GET", f"/sessions/{one}", token=TOKEN)[0] == 404, "gone")
 
+    def test_a_session_that_has_ended_is_told_by_a_member_and_let_go_of(self):
+        rpc, deleter = self.open(), self.open()
+        with self.assertRaises(WireError) as caught:
+            rpc.call("sandbox.create", sessionId="none")
+        self.assertEqual((caught.exception.code, caught.exception.data), (1, {"code": "SESSION_NOT_FOUND"}))
+        with self.assertRaises(WireError) as caught:
+            rpc.call("run", sandboxId="none", command="true")
+        self.assertEqual((caught.exception.code, caught.exception.data), (1, {"code": "SANDBOX_NOT_FOUND"}))
+        made = rpc.call("sandbox.create")
+        with self.assertRaises(WireError) as caught:
+            rpc.call("files.read", sandboxId=made["sandboxId"], path="/there is no session 'x")
+        self.assertIsNone(caught.exception.data)
+        for _ in range(257):  # one more than a connection holds
+            deleter.call("session.delete", sessionId=made["sessionId"])
+            with self.assertRaises(WireError) as caught:
+                rpc.call("run", sandboxId=made["sandboxId"], command="true")
+            self.assertEqual(caught.exception.data, {"code": "SESSION_NOT_FOUND"})
+            self.assertTrue(caught.exception.message.startswith("ENOENT: "))
+            self.assertEqual(rpc.call("sandbox.destroy", sandboxId=made["sandboxId"]), {"ok": True})
+            made = rpc.call("sandbox.create")
+        rpc.call("sandbox.destroy", sandboxId=made["sandboxId"])
+
     def test_sessions_are_listed_paused_forked_and_extended(self):
         rpc = self.open(token=OTHER)
         session = rpc.call("create")["sessionId"]

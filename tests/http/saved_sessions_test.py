@@ -90,6 +90,20 @@ class Survival(unittest.TestCase):
         page = server.ask("GET", "/metrics")[2].decode()
         return float(re.search(rf"^{re.escape(name)} (\S+)$", page, re.M)[1])
 
+    def test_what_ends_beside_requests_survives_a_kill(self):
+        with self.start() as server:
+            with Rpc(server.port) as rpc:
+                sessions = [rpc.call("sandbox.create") for _ in range(2)]
+                command = rpc.call("command.start", sandboxId=sessions[0]["sandboxId"], script="echo of a command > done")["command"]
+                self.assertEqual(rpc.notice("command.exit", command=command)["exitCode"], 0)
+                terminal = rpc.call("terminal.open", sandboxId=sessions[1]["sandboxId"],
+                                    command="echo of a terminal > done")["terminal"]
+                self.assertEqual(rpc.notice("terminal.exit", terminal=terminal)["exitCode"], 0)
+                self.killed(server)
+        with self.start() as server:
+            for session, what in zip(sessions, (b"of a command\n", b"of a terminal\n")):
+                self.assertEqual(server.ask("GET", f"/sessions/{session['sessionId']}/files?filePath=done")[2], what)
+
     def test_every_kind_of_file_survives_a_kill(self):
         make = ("echo secret > f; chmod 0 f; truncate -s 1G sparse; printf x | dd of=sparse bs=1 seek=900M conv=notrunc 2>/dev/null; "
                 "ln f g; ln -s nowhere l; mkfifo p; touch -d '2001-02-03 04:05:06' f; setfattr -n user.a -v b sparse 2>/dev/null; touch -h -d '2002-03-04 05:06:07' l p sparse; "

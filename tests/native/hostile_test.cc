@@ -76,8 +76,8 @@ class HostileGuest : public testing::Test {
     const auto file = box_->files().open(path, write | create, 0755);
     EXPECT_TRUE(file.ok());
     EXPECT_TRUE(
-        box_->files().write(*file, 0, content_of(CLOCHE_NATIVE_GUESTS_DIR "/" + name)).ok());
-    box_->files().close(*file);
+        box_->files().write(file->handle, 0, content_of(CLOCHE_NATIVE_GUESTS_DIR "/" + name)).ok());
+    box_->files().close(file->handle);
     words.insert(words.begin(), path);
     return words;
   }

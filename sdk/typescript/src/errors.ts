@@ -43,11 +43,19 @@ export class CancelledError extends ClocheError {
 
 const sandboxCode = 1
 
+const ended = ['SESSION_NOT_FOUND', 'SANDBOX_NOT_FOUND']
+
+/** Whether an error of the wire says that the sandbox itself is not there any more: no file is missing then. */
+function saysEnded(message: string, data: unknown): boolean {
+  const reason = (data as { code?: unknown } | null | undefined)?.code
+  // Servers of the first release say it in words alone.
+  return typeof reason === 'string' ? ended.includes(reason) : /^ENOENT: there is no (session|sandbox) '/.test(message)
+}
+
 /** The error for one of the wire. */
-export function errorOf(code: number, message: string): ClocheError {
+export function errorOf(code: number, message: string, data?: unknown): ClocheError {
   if (code !== sandboxCode) return new ClocheError(message, code === -32602 ? 'EINVAL' : undefined)
-  // No file is missing then.
-  if (/^ENOENT: there is no (session|sandbox) '/.test(message)) return new ServerError(`the sandbox has ended: ${message.slice(8)}`)
+  if (saysEnded(message, data)) return new ServerError(`the sandbox has ended: ${message.replace(/^ENOENT: /, '')}`)
   const name = /^(E[A-Z0-9]+):/.exec(message)?.[1]
   if (name === 'ECANCELED') return new CancelledError(message, name)
   if (name === 'ETIMEDOUT') return new TimeoutError(message, name)

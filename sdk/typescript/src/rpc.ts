@@ -52,7 +52,7 @@ interface Message {
   method?: string
   params?: Record<string, Json>
   result?: Json
-  error?: { code: number; message: string }
+  error?: { code: number; message: string; data?: unknown }
 }
 
 /** Throws for a message that no server takes. */
@@ -212,7 +212,7 @@ export class Rpc implements Receiver {
   #answered(message: Message): void {
     const pending = typeof message.id === 'number' ? this.#settle(message.id) : undefined
     if (!pending) return
-    if (message.error) pending.reject(errorOf(message.error.code, message.error.message))
+    if (message.error) pending.reject(errorOf(message.error.code, message.error.message, message.error.data))
     else {
       pending.answered?.(message.result)
       pending.resolve(message.result as never)

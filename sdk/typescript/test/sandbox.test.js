@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { CancelledError, ClocheError, CommandError, Sandbox, ServerError } from 'cloche'
+import { errorOf } from '../node_modules/cloche/dist/errors.js'
 import { Rpc } from '../node_modules/cloche/dist/rpc.js'
 
 const token = 'test-token-one'
@@ -272,6 +273,19 @@ test('a session that has ended is no missing file', async () => {
   for (const ask of [() => sbx.files.exists('f'), () => sbx.files.read('f'), () => sbx.commands.run('true')])
     await assert.rejects(ask(), (error) => error instanceof ServerError && /has ended.*session/.test(error.message))
   await sbx.kill()
+})
+
+test('an end is told by a member, and by servers of before in words', () => {
+  const gone = 'ENOENT: gone, in other words'
+  const inWords = "ENOENT: there is no session 'x'"
+  for (const [message, data, ended] of [
+    [gone, { code: 'SESSION_NOT_FOUND' }, true], [gone, { code: 'SANDBOX_NOT_FOUND' }, true], [gone, undefined, false],
+    [inWords, undefined, true], [inWords, null, true], [inWords, { code: 'ANOTHER' }, false],
+  ]) {
+    const error = errorOf(1, message, data)
+    assert.equal(error instanceof ServerError, ended, message)
+    if (!ended) assert.equal(error.code, 'ENOENT')
+  }
 })
 
 test('a terminal whose handler throws hangs up', async () => {

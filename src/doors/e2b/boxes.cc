@@ -22,7 +22,7 @@ std::string_view without_tag(std::string_view id) { return id.substr(0, id.find(
 
 session::SteadyTime deadline_after(Seconds time) { return std::chrono::steady_clock::now() + time; }
 
-CallError gone() { return {"unavailable", "The sandbox was not found"}; }
+CallError gone() { return {"unavailable", std::string(sandbox_not_found)}; }
 
 Denial denial_of(const session::Refusal& refusal) {
   using session::RefusalReason;

@@ -169,6 +169,8 @@ CallResult<bool> truth_at(const Json& message, std::string_view name, bool other
 }
 
 CallError file_error(Errno error, std::string_view path) {
+  // It was paused or ended meanwhile, and what was done is not in it.
+  if (error == Errno::canceled) return {"unavailable", std::string(sandbox_not_found)};
   const std::string_view code =
       error == Errno::noent                                                   ? "not_found"
       : error == Errno::exist                                                 ? "already_exists"

@@ -49,6 +49,9 @@ CallResult<std::int64_t> number_at(const Json& message, std::string_view name);
 CallResult<std::string> bytes_at(const Json& message, std::string_view name);
 CallResult<bool> truth_at(const Json& message, std::string_view name, bool otherwise);
 
+// Of a sandbox that has ended or is paused.
+inline constexpr std::string_view sandbox_not_found = "The sandbox was not found";
+
 // The error of a call on a path.
 CallError file_error(Errno error, std::string_view path);
 

@@ -31,9 +31,7 @@ http::Response gateway_error(const std::string& id, std::string_view message,
   return http::json_response(502, text + R"(,"code":502})");
 }
 
-http::Response not_found(const std::string& id) {
-  return gateway_error(id, "The sandbox was not found");
-}
+http::Response not_found(const std::string& id) { return gateway_error(id, sandbox_not_found); }
 
 http::Response bad_signature(Signature its) {
   return rest_error(401, its == Signature::expired ? "signature is already expired"

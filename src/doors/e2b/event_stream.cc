@@ -48,8 +48,12 @@ void EventStream::changed() {
     if (answer_->gone()) {
       answer_.reset();
       leave = std::exchange(leave_, {});
-    } else if (std::exchange(is_awake_, false)) {
-      woken = woken_;
+    } else {
+      if (awaits_room_ && answer_->unsent_bytes() <= unsent_max_bytes) {
+        awaits_room_ = false;
+        is_awake_ = true;
+      }
+      if (std::exchange(is_awake_, false)) woken = woken_;
     }
   }
   if (leave) leave();
@@ -76,6 +80,12 @@ void EventStream::on_leave(std::function<void()> leave) {
     }
   }
   leave();
+}
+
+bool EventStream::has_room() {
+  const MutexLock lock(mutex_);
+  awaits_room_ = answer_ && answer_->unsent_bytes() > unsent_max_bytes;
+  return !awaits_room_;
 }
 
 bool EventStream::send(const std::string& frame) {

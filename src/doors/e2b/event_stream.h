@@ -34,6 +34,8 @@ class EventStream {
 
   // False when nobody gets it any more.
   bool send(const std::string& frame);
+  // Whether send() would not wait. Where it would, `woken` is called once it does not any more.
+  bool has_room();
   // The last frame; what comes after it is dropped.
   void end(const std::string& frame);
   // The client sees that there should have been more.
@@ -58,6 +60,7 @@ class EventStream {
   std::function<void()> leave_ GUARDED_BY(mutex_);
   std::function<void()> woken_ GUARDED_BY(mutex_);
   bool is_awake_ GUARDED_BY(mutex_) = false;
+  bool awaits_room_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cloche::e2b

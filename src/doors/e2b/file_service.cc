@@ -134,7 +134,7 @@ CallResult<bool> watch_dir(const Call& call) {
   CLOCHE_CALL(const Json message, only_message(call.request));
   CLOCHE_CALL(WatchWish wish, read_watch(call, message));
   call.box->watches->start(
-      call.use.sandbox(), std::move(wish),
+      call.use, std::move(wish),
       EventStream::begin(*call.exchange, silence_of(call.request), connect_form()),
       time_limit_of(call.request));
   return true;
@@ -142,7 +142,7 @@ CallResult<bool> watch_dir(const Call& call) {
 
 CallResult<OrderedJson> create_watcher(const Call& call, const Json& message) {
   CLOCHE_CALL(WatchWish wish, read_watch(call, message));
-  CLOCHE_CALL(std::string name, call.box->watches->create(call.use.sandbox(), std::move(wish)));
+  CLOCHE_CALL(std::string name, call.box->watches->create(call.use, std::move(wish)));
   return OrderedJson{{"watcherId", std::move(name)}};
 }
 

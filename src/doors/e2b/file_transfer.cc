@@ -36,6 +36,7 @@ http::Response no_room_for_file() {
 }
 
 http::Response file_answer(Errno error, const std::string& path) {
+  if (error == Errno::canceled) return rest_error(502, sandbox_not_found);
   if (error == Errno::noent) return rest_error(404, fmt::format("path '{}' does not exist", path));
   if (error == Errno::isdir) return rest_error(400, fmt::format("path '{}' is a directory", path));
   if (error == Errno::nospc || error == Errno::dquot || error == Errno::fbig)
@@ -182,15 +183,16 @@ Result<void> set_metadata(Files& files, const std::string& path,
 // The clients' agent gives a new file to its user, which those who watch its folder are told of
 // between that it was made and that it was written.
 Result<void> write_as_the_agent(Files& files, const std::string& path, std::string_view content) {
-  const bool is_new = !files.link_stat(path);
-  if (is_new) {
-    CLOCHE_TRY(files.write(path, {}));
-    const Result<void> given = files.change_mode(path, new_file_mode);
-    const Result<void> written = given ? files.write(path, content) : given;
-    if (!written) (void)files.remove(path);
-    return written;
-  }
-  return files.write(path, content);
+  const Result<void> made = files.write(path, {}, new_file_mode, IfThere::refuse);
+  if (!made && made.error() == Errno::exist) return files.write(path, content);
+  CLOCHE_TRY(made);
+  const Result<void> given = files.change_mode(path, new_file_mode);
+  const Result<void> written = given ? files.write(path, content) : given;
+  if (written) return written;
+  // Others may have filled it meanwhile.
+  if (const auto there = files.link_stat(path); there && there->size_bytes == 0)
+    (void)files.remove(path);
+  return written;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -62,6 +63,8 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
         last_words_(std::move(wish.last_words)) {}
 
   const std::string& id() const noexcept { return id_; }
+  // On any thread.
+  bool has_ended_client() const noexcept { return client_ended_; }
   std::size_t request_bytes() const noexcept { return request_bytes_; }
 
   Result<void> connect() {
@@ -109,7 +112,7 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
     if (is_ending_ || !client_.is_open()) return std::nullopt;
     const bool owes_body = !is_web_socket_ && !body_.is_done();
     if (owes_body || !inward_.empty() || !outward_.empty()) return relays_.patience_.stall;
-    if (is_web_socket_) return std::nullopt;
+    if (is_web_socket_ && !client_ended_) return std::nullopt;
     return relays_.patience_.silence;
   }
 
@@ -140,7 +143,12 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
     }
     inward_ = {};
     inward_at_ = 0;
+    if (client_ended_) return pass_end_on();
     read_client();
+  }
+
+  void pass_end_on() {
+    if (server_ && !std::exchange(has_passed_end_on_, true)) server_->close_input();
   }
 
   // Whether what the client sends now is the server's.
@@ -163,17 +171,24 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
     std::array<char, piece_bytes> piece;
     const ssize_t got = ::recv(client_.native_handle(), piece.data(), piece.size(), MSG_DONTWAIT);
     if (got < 0 && !is_for_later(errno)) return close();
-    if (got == 0) {
-      client_ended_ = true;
-      if (!is_web_socket_ || is_ending_) return close();
-      server_->close_input();
-      return begin_to_end();
-    }
+    if (got == 0) return note_client_end();
     if (got > 0) {
       moved();
       take_bytes({piece.data(), static_cast<std::size_t>(got)});
     }
     read_client();
+    watch_progress();
+  }
+
+  // Half a body is no request; otherwise the client still waits for the answer, or has gone.
+  void note_client_end() {
+    client_ended_ = true;
+    if (is_ending_ || (!is_web_socket_ && !body_.is_done())) return close();
+    if (inward_.empty()) pass_end_on();
+    client_.async_wait(asio::posix::stream_descriptor::wait_error,
+                       [self = shared_from_this()](boost::system::error_code error) {
+                         if (!error) self->close();
+                       });
     watch_progress();
   }
 
@@ -248,6 +263,7 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
 
   // The client has been told all: it may read it before the connection ends.
   void finish_outward() {
+    if (client_ended_) return close();
     ::shutdown(client_.native_handle(), SHUT_WR);
     begin_to_end();
     read_client();
@@ -294,7 +310,8 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
   std::size_t dropped_bytes_ = 0;  // of what the client sent for nobody
   bool is_reading_ = false;
   bool is_writing_ = false;
-  bool client_ended_ = false;
+  std::atomic<bool> client_ended_ = false;  // it says nothing more
+  bool has_passed_end_on_ = false;
   bool is_ending_ = false;
   std::chrono::steady_clock::time_point progress_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point watched_until_ = never;  // by stall_
@@ -330,17 +347,37 @@ PortRelays::~PortRelays() {
   threads_->pool.join();
 }
 
+bool PortRelays::is_full(const Wish& wish) const {
+  return relays_.size() >= relays_max || count_of(wish.id) >= of_sandbox_max ||
+         request_bytes_ + wish.request.text.size() > requests_max_bytes;
+}
+
+std::size_t PortRelays::count_of(const std::string& id) const {
+  const auto count = std::ranges::count(
+      relays_, id, [](const auto& each) -> const std::string& { return each.second->id(); });
+  return static_cast<std::size_t>(count);
+}
+
+bool PortRelays::end_one(const std::string& id) {
+  const bool is_its_own = count_of(id) >= of_sandbox_max;
+  const auto found = std::ranges::find_if(relays_, [&](const auto& each) {
+    return each.second->has_ended_client() && (!is_its_own || each.second->id() == id);
+  });
+  if (found == relays_.end()) return false;
+  found->second->end();
+  request_bytes_ -= found->second->request_bytes();
+  relays_.erase(found);
+  return true;
+}
+
 Result<void> PortRelays::start(Wish wish, http::Exchange& exchange) {
   std::shared_ptr<Relay> relay;
   {
     const MutexLock lock(mutex_);
-    const auto of_sandbox = std::ranges::count(
-        relays_, wish.id, [](const auto& each) -> const std::string& { return each.second->id(); });
-    const std::size_t bytes = wish.request.text.size();
-    if (relays_.size() >= relays_max || static_cast<std::size_t>(of_sandbox) >= of_sandbox_max ||
-        request_bytes_ + bytes > requests_max_bytes)
-      return Errno::mfile;
-    request_bytes_ += bytes;
+    while (is_full(wish)) {
+      if (!end_one(wish.id)) return Errno::mfile;
+    }
+    request_bytes_ += wish.request.text.size();
     relay = std::make_shared<Relay>(*this, ++last_, std::move(wish));
     relays_[last_] = relay;
   }

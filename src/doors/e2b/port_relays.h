@@ -4,10 +4,16 @@
 // both ways. Of the answer it looks at nothing but whether it begins with 101: what a client sends
 // after its request otherwise never reaches the server, as it may be meant for another one.
 //
+// A client that has said all it will say (shutdown) is still answered: the server hears that its
+// input has ended, as it would without a relay, and decides what it makes of it. Whether such a
+// client has gone altogether is seen when it is sent something, or by the host's probes; where
+// there are too many relays those of such clients end first.
+//
 // A relay keeps at most one piece each way, and is slowed down by who reads slowly. One that waits
 // costs a descriptor and little memory. Who owes a body and sends nothing of it, who takes nothing
 // of what there is for them, and a server that does not go on with its answer lose the connection
-// after a while (Patience); a WebSocket may be silent for ever. Thread-safe.
+// after a while (Patience); a WebSocket may be silent for ever, until its client has ended.
+// Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -60,6 +66,11 @@ class PortRelays {
   class Relay;
   class Handover;
   struct Threads;
+  std::size_t count_of(const std::string& id) const REQUIRES(mutex_);
+  bool is_full(const Wish& wish) const REQUIRES(mutex_);
+  // The oldest relay whose client has ended, of that sandbox where it has too many. False: there is
+  // none.
+  bool end_one(const std::string& id) REQUIRES(mutex_);
   void forget(std::uint64_t number);
 
   const Patience patience_;

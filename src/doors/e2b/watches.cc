@@ -12,6 +12,7 @@ namespace cloche::e2b {
 namespace {
 
 constexpr std::size_t name_bytes = 16;
+constexpr std::size_t events_of_a_turn = 256;  // before the other streams have theirs
 
 std::string_view type_name(FileChange::Kind kind) {
   using Kind = FileChange::Kind;
@@ -32,6 +33,8 @@ CallError watch_error(Errno error, const std::string& path) {
     return {"unimplemented", fmt::format("changes in '{}' cannot be watched", path)};
   return file_error(error, path);
 }
+
+CallError ended_error() { return {"unavailable", std::string(sandbox_not_found)}; }
 
 CallError full_error() {
   return {"resource_exhausted",
@@ -67,16 +70,28 @@ OrderedJson WatchedFolder::event_of(const FileChange& change) const {
   return event;
 }
 
+CallResult<std::vector<FileChange>> WatchedFolder::changes() {
+  auto changes = watch_->take();
+  if (changes) return *std::move(changes);
+  return CallError{"resource_exhausted",
+                   fmt::format("too much has changed in '{}': what it was is lost", wish_.path)};
+}
+
 CallResult<std::vector<OrderedJson>> WatchedFolder::take() {
-  const auto changes = watch_->take();
-  if (!changes) {
-    return CallError{"resource_exhausted",
-                     fmt::format("too much has changed in '{}': what it was is lost", wish_.path)};
-  }
+  CLOCHE_CALL(const std::vector<FileChange> taken, changes());
   std::vector<OrderedJson> events;
-  events.reserve(changes->size());
-  for (const FileChange& change : *changes) events.push_back(event_of(change));
+  events.reserve(taken.size());
+  for (const FileChange& change : taken) events.push_back(event_of(change));
   return events;
+}
+
+CallResult<OrderedJson> WatchedFolder::next() {
+  if (told_ == taken_.size()) {
+    told_ = 0;
+    taken_.clear();
+    CLOCHE_CALL(taken_, changes());
+  }
+  return told_ == taken_.size() ? OrderedJson() : event_of(taken_[told_++]);
 }
 
 // --- Watches ---
@@ -87,12 +102,11 @@ Watches::~Watches() {
   }
 }
 
-void Watches::start(std::shared_ptr<Sandbox> sandbox, WatchWish wish,
+void Watches::start(const session::Session::Use& use, WatchWish wish,
                     const std::shared_ptr<EventStream>& stream,
                     std::optional<std::chrono::milliseconds> limit) {
   // Under the kernel's lock nothing may be let go of but the stream.
-  auto made =
-      WatchedFolder::make(std::move(sandbox), std::move(wish), [stream] { stream->wake(); });
+  auto made = WatchedFolder::make(use.sandbox(), std::move(wish), [stream] { stream->wake(); });
   if (const auto* error = std::get_if<CallError>(&made)) return stream->end(end_frame(*error));
   const std::weak_ptr<Watches> weak = weak_from_this();
   std::uint64_t number = 0;
@@ -101,7 +115,8 @@ void Watches::start(std::shared_ptr<Sandbox> sandbox, WatchWish wish,
     if (is_full()) return stream->end(end_frame(full_error()));
     number = ++last_;
     Told& told = told_[number];
-    told = {std::get<0>(std::move(made)), stream, std::nullopt, Told::Turn::none};
+    told.folder = std::get<0>(std::move(made));
+    told.stream = stream;
     if (limit) {
       told.deadline = timers_.at(std::chrono::steady_clock::now() + *limit, [weak, number] {
         const auto self = weak.lock();
@@ -112,64 +127,68 @@ void Watches::start(std::shared_ptr<Sandbox> sandbox, WatchWish wish,
       });
     }
   }
+  // Who ends those of that sandbox may have been here before.
+  if (!use.is_current()) return forget(number, end_frame(ended_error()));
   (void)stream->send(frame_of(R"({"start":{}})"));
   const auto schedule_it = [weak, number] {
     if (const auto self = weak.lock()) self->schedule(number);
   };
   stream->on_wake(schedule_it);
   stream->on_leave(schedule_it);
-  pass_on(number);  // what has come meanwhile
+  schedule(number);  // what has come meanwhile
 }
 
 void Watches::schedule(std::uint64_t number) {
-  workers_.post([self = shared_from_this(), number] { self->pass_on(number); });
-}
-
-// One at a time for each; who comes meanwhile makes that one look again.
-void Watches::pass_on(std::uint64_t number) {
-  Told told;
   {
     const MutexLock lock(mutex_);
     const auto found = told_.find(number);
-    if (found == told_.end()) return;
-    if (found->second.turn != Told::Turn::none) {
-      found->second.turn = Told::Turn::again;
-      return;
-    }
-    found->second.turn = Told::Turn::taken;
-    told = found->second;
+    if (found == told_.end() || std::exchange(found->second.is_ready, true)) return;
+    ready_.push_back(number);
+    if (std::exchange(is_serving_, true)) return;
   }
+  workers_.post([self = shared_from_this()] { self->serve(); });
+}
+
+void Watches::serve() {
   for (;;) {
-    if (!pass_on(told)) return forget(number, std::nullopt);
-    const MutexLock lock(mutex_);
-    const auto found = told_.find(number);
-    if (found == told_.end()) return;
-    if (found->second.turn == Told::Turn::taken) {
-      found->second.turn = Told::Turn::none;
-      return;
+    std::uint64_t number = 0;
+    Told told;
+    {
+      const MutexLock lock(mutex_);
+      if (ready_.empty()) {
+        is_serving_ = false;
+        return;
+      }
+      number = ready_.front();
+      ready_.pop_front();
+      const auto found = told_.find(number);
+      if (found == told_.end()) continue;
+      found->second.is_ready = false;
+      told = found->second;
     }
-    found->second.turn = Told::Turn::taken;
+    const Left left = pass_on(told);
+    if (left == Left::over) forget(number, std::nullopt);
+    if (left == Left::more) schedule(number);
   }
 }
 
-bool Watches::pass_on(const Told& told) {
-  for (;;) {
-    if (told.stream->is_over()) return false;
+Watches::Left Watches::pass_on(const Told& told) {
+  for (std::size_t turn = 0; turn < events_of_a_turn; ++turn) {
+    if (told.stream->is_over()) return Left::over;
+    if (!told.stream->has_room()) return Left::nothing;  // who reads comes back here
     const bool is_last = told.folder->is_over();
-    const auto taken = told.folder->take();
-    if (const auto* error = std::get_if<CallError>(&taken)) {
+    const auto next = told.folder->next();
+    if (const auto* error = std::get_if<CallError>(&next)) {
       told.stream->end(end_frame(*error));
-      return false;
+      return Left::over;
     }
-    const auto& events = std::get<0>(taken);
-    for (const OrderedJson& event : events) {
-      if (!told.stream->send(frame_of(write_json(OrderedJson{{"filesystem", event}}))))
-        return false;
-    }
-    if (is_last) told.stream->end(end_frame());
-    if (is_last) return false;
-    if (events.empty()) return true;
+    const auto& event = std::get<0>(next);
+    if (event.is_null() && is_last) told.stream->end(end_frame());
+    if (event.is_null()) return is_last ? Left::over : Left::nothing;
+    if (!told.stream->send(frame_of(write_json(OrderedJson{{"filesystem", event}}))))
+      return Left::over;
   }
+  return Left::more;
 }
 
 void Watches::forget(std::uint64_t number, const std::optional<std::string>& last_frame) {
@@ -185,13 +204,17 @@ void Watches::forget(std::uint64_t number, const std::optional<std::string>& las
   if (last_frame) told.stream->end(*last_frame);
 }
 
-CallResult<std::string> Watches::create(std::shared_ptr<Sandbox> sandbox, WatchWish wish) {
-  CLOCHE_CALL(auto folder, WatchedFolder::make(std::move(sandbox), std::move(wish), nullptr));
+CallResult<std::string> Watches::create(const session::Session::Use& use, WatchWish wish) {
+  CLOCHE_CALL(auto folder, WatchedFolder::make(use.sandbox(), std::move(wish), nullptr));
   std::string name = random_hex(name_bytes);
-  const MutexLock lock(mutex_);
-  if (is_full()) return full_error();
-  asked_[name] = std::move(folder);
-  return name;
+  {
+    const MutexLock lock(mutex_);
+    if (is_full()) return full_error();
+    asked_[name] = std::move(folder);
+  }
+  if (use.is_current()) return name;
+  (void)remove(name);
+  return ended_error();
 }
 
 CallResult<std::vector<OrderedJson>> Watches::events(const std::string& name) {

@@ -29,7 +29,7 @@ std::optional<std::string> from_base64_url(std::string_view text) {
 RemoteDoor::RemoteDoor(Parts parts, Doorkeepers doorkeepers)
     : parts_(std::move(parts)),
       doorkeepers_(doorkeepers),
-      terminals_(parts_.workers),
+      terminals_(parts_.sessions, parts_.workers),
       sweeping_(ticker_.add(sweep_interval, [this] { terminals_.drop_forgotten(); })) {}
 
 RemoteDoor::~RemoteDoor() { ticker_.remove(sweeping_); }

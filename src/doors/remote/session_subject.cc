@@ -46,7 +46,8 @@ const char* name_of(Status status) {
 
 RpcError none_with(std::string_view id) {
   return {rpc::code::sandbox_error,
-          fmt::format("ENOENT: there is no session '{}'", id.substr(0, 100))};
+          fmt::format("ENOENT: there is no session '{}'", id.substr(0, 100)),
+          rpc::reason::no_session};
 }
 
 }  // namespace
@@ -137,10 +138,7 @@ void SessionSubject::cancel(rpc::Runs runs) {
   if (const auto python = session_->made_python()) python->cancel();
 }
 
-void SessionSubject::settle() {
-  if (const Result<void> saved = sessions_.save(session_); !saved)
-    throw rpc::sandbox_error(saved.error(), "what was done is not saved");
-}
+Result<void> SessionSubject::keep() { return sessions_.save(session_); }
 
 void SessionSubject::destroy() {
   if (end_ != End::stays) (void)sessions_.close(session_->facts().id, session_->facts().owner);

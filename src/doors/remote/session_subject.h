@@ -36,7 +36,8 @@ class SessionSubject final : public rpc::Subject {
   void replace(rpc::LiveSandbox live) override;
   void cancel(rpc::Runs runs) override;
   TimedMutex& python_turn() override { return session_->python_turn(); }
-  void settle() override;
+  Result<void> keep() override;
+  void keep_soon() override { sessions_.save_soon(session_); }
   void destroy() override;
 
  private:

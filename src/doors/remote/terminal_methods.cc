@@ -54,7 +54,7 @@ Reply open(Call& call) {
   const TerminalSize size = size_of(call.params);
   if (call.params.find("attach") != nullptr) {
     const auto terminal = terminal_of(call, "attach");
-    if (&terminal->session() != session.get()) throw no_terminal(terminal->number());
+    if (terminal->session() != session) throw no_terminal(terminal->number());
     call.after = [terminal, size, socket = client.socket()] {
       terminal->show(socket);
       terminal->resize(size);

@@ -48,14 +48,14 @@ void Terminal::start(LiveRunOptions options) {
     const MutexLock lock(input_mutex_);
     pass_on_typed();
   };
-  options.on_end = [this](const RunResult& result) { end(result); };
+  options.on_end = [this](const RunResult& result) { all_.end(number_, result); };
   try {
     const MutexLock lock(input_mutex_);
     if (size_) options.terminal = size_;
     live_ = sandbox_->start(std::move(options));
     pass_on_typed();
   } catch (const std::exception& problem) {  // the host has no thread or memory for it
-    end(rpc::not_started(problem));
+    all_.end(number_, rpc::not_started(problem));
   }
 }
 
@@ -81,24 +81,20 @@ void Terminal::print(std::string_view bytes) {
   if (socket) (void)socket->wait_for_room();
 }
 
-void Terminal::end(const RunResult& result) {
-  {
-    const MutexLock lock(mutex_);
-    if (closing_) return;
-    if (socket_) {
-      socket_->send(Frame::text, Kind::notice,
-                    rpc::server_message("terminal.exit", {{"terminal", number_},
-                                                          {"exitCode", result.exit_code},
-                                                          {"signal", result.signal},
-                                                          {"reason", result.reason}}));
-    }
-  }
-  all_.close(number_);
+void Terminal::tell_end(const RunResult& result) {
+  const MutexLock lock(mutex_);
+  if (!socket_) return;
+  socket_->send(Frame::text, Kind::notice,
+                rpc::server_message("terminal.exit", {{"terminal", number_},
+                                                      {"exitCode", result.exit_code},
+                                                      {"signal", result.signal},
+                                                      {"reason", result.reason}}));
 }
 
 void Terminal::pass_on_typed() {
   if (!live_ || typed_.empty()) return;
   const Result<std::size_t> taken = live_->write(typed_);
+  if (taken) all_.note_typing(*this);
   typed_.erase(0, taken ? *taken : typed_.size());  // nobody reads any more: as a closed pipe would
 }
 
@@ -149,7 +145,7 @@ std::shared_ptr<Terminal> Terminals::open(std::string owner,
     const MutexLock lock(mutex_);
     std::size_t of_session = 0;
     for (const auto& [number, other] : terminals_)
-      of_session += &other->session() == session.get() ? 1 : 0;
+      of_session += other->session() == session ? 1 : 0;
     if (stopping_ || of_session >= limit_of_session || terminals_.size() >= limit_of_all) {
       throw rpc::RpcError{
           rpc::code::sandbox_error,
@@ -173,15 +169,29 @@ std::shared_ptr<Terminal> Terminals::find(std::uint32_t number, std::string_view
 
 // Also from a callback of the terminal's own program: what waits for its end is done elsewhere.
 void Terminals::close(std::uint32_t number) {
-  std::shared_ptr<Terminal> terminal;
-  {
-    const MutexLock lock(mutex_);
-    const auto found = terminals_.find(number);
-    if (found == terminals_.end()) return;
-    terminal = std::move(found->second);
-    terminals_.erase(found);
-  }
-  workers_.post([terminal = std::move(terminal)]() mutable { terminal.reset(); });
+  if (auto terminal = take_out(number))
+    workers_.post([terminal = std::move(terminal)]() mutable { terminal.reset(); });
+}
+
+void Terminals::end(std::uint32_t number, const RunResult& result) {
+  std::shared_ptr<Terminal> terminal = take_out(number);
+  if (!terminal) return;
+  workers_.post([&sessions = sessions_, terminal = std::move(terminal), result]() mutable {
+    RunResult told = result;
+    const Result<void> saved = sessions.save(terminal->session());
+    if (!saved) rpc::note_not_saved(told, saved.error());
+    terminal->tell_end(told);
+    terminal.reset();
+  });
+}
+
+std::shared_ptr<Terminal> Terminals::take_out(std::uint32_t number) {
+  const MutexLock lock(mutex_);
+  const auto found = terminals_.find(number);
+  if (found == terminals_.end()) return nullptr;
+  std::shared_ptr<Terminal> terminal = std::move(found->second);
+  terminals_.erase(found);
+  return terminal;
 }
 
 void Terminals::hide_all(const http::WebSocket* socket) {

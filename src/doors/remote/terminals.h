@@ -18,7 +18,7 @@
 #include "base/mutex.h"
 #include "cloche/live_run.h"
 #include "doors/http/web_socket.h"
-#include "session/session.h"
+#include "session/session_manager.h"
 #include "session/worker_pool.h"
 
 namespace cloche::remote {
@@ -37,7 +37,7 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
 
   std::uint32_t number() const noexcept { return number_; }
   const std::string& owner() const noexcept { return owner_; }
-  const session::Session& session() const noexcept { return *session_; }
+  const std::shared_ptr<session::Session>& session() const noexcept { return session_; }
 
   void start(LiveRunOptions options);
   void resize(const TerminalSize& size);
@@ -51,8 +51,9 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   Clock::time_point hidden_since() const;
 
  private:
+  friend class Terminals;
   void print(std::string_view bytes);
-  void end(const RunResult& result);
+  void tell_end(const RunResult& result);
   void pass_on_typed() REQUIRES(input_mutex_);
   std::string frame(std::string_view bytes) const;
 
@@ -78,7 +79,9 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
 
 class Terminals {
  public:
-  explicit Terminals(session::WorkerPool& workers) : workers_(workers) {}
+  // Both outlive it.
+  Terminals(session::SessionManager& sessions, session::WorkerPool& workers)
+      : sessions_(sessions), workers_(workers) {}
 
   // Throws RpcError: too many.
   // It has yet to be started.
@@ -89,6 +92,10 @@ class Terminals {
   std::shared_ptr<Terminal> find(std::uint32_t number, std::string_view owner) const;
   // Hangs up.
   void close(std::uint32_t number);
+  // Its program has ended: what that has done is saved before it is told.
+  void end(std::uint32_t number, const RunResult& result);
+  // Something was typed into one.
+  void note_typing(const Terminal& terminal) const { sessions_.save_soon(terminal.session()); }
   // A connection has ended.
   void hide_all(const http::WebSocket* socket);
   // Ends those that nobody has looked at for long.
@@ -97,6 +104,9 @@ class Terminals {
   void stop();
 
  private:
+  std::shared_ptr<Terminal> take_out(std::uint32_t number);
+
+  session::SessionManager& sessions_;
   session::WorkerPool& workers_;
   mutable Mutex mutex_;
   std::map<std::uint32_t, std::shared_ptr<Terminal>> terminals_ GUARDED_BY(mutex_);

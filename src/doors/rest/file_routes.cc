@@ -34,6 +34,8 @@ std::string last_component(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
+constexpr std::uint32_t new_file_mode = 0644;
+
 // A larger file is read while it is sent.
 constexpr std::size_t read_at_once_bytes = 256 << 10;
 
@@ -68,7 +70,8 @@ http::Response missing(std::string_view what) {
 
 }  // namespace
 
-http::Response RestDoor::upload(Sandbox& sandbox, const http::Request& request) {
+http::Response RestDoor::upload(const session::Session& session, Sandbox& sandbox,
+                                const http::Request& request) {
   const std::optional<std::string> given = query_value(request, "path");
   if (!given || given->empty()) return missing("path");
   if (given->find('\0') != std::string::npos)
@@ -94,14 +97,16 @@ http::Response RestDoor::upload(Sandbox& sandbox, const http::Request& request) 
   if (content.size() > limits_.upload_bytes)
     return error(413, "INVALID_REQUEST", "the file is larger than a session may have");
   if (path.ends_with('/')) return error(400, "INVALID_PARAMETER", "path names a folder");
-  if (const Result<FileInfo> there = sandbox.files().stat(path)) {
-    if (there->kind == FileKind::directory)
-      return error(409, "INVALID_STATE", path + " is a folder");
-    if (overwrite == "false" || overwrite == "0")
-      return error(409, "INVALID_STATE", path + " exists: say overwrite=true to replace it");
-  }
-  if (const Result<void> written = sandbox.files().write(path, content); !written)
-    return file_error(written.error(), path);
+  if (const Result<FileInfo> there = sandbox.files().stat(path);
+      there && there->kind == FileKind::directory)
+    return error(409, "INVALID_STATE", path + " is a folder");
+  const bool replaces = overwrite == "true" || overwrite == "1";
+  const Result<void> written = sandbox.files().write(path, content, new_file_mode,
+                                                     replaces ? IfThere::replace : IfThere::refuse);
+  if (!written && written.error() == Errno::exist)
+    return error(409, "INVALID_STATE", path + " exists: say overwrite=true to replace it");
+  if (!written && written.error() == Errno::canceled) return ended_meanwhile(session);
+  if (!written) return file_error(written.error(), path);
   Result<FileInfo> info = sandbox.files().stat(path);
   if (!info) return file_error(info.error(), path);
   info->name = last_component(path);

@@ -81,6 +81,14 @@ http::Response error(int status, std::string_view code, std::string_view message
   return error_with(status, code, message, {});
 }
 
+http::Response no_session() { return error(404, "SESSION_NOT_FOUND", "there is no such session"); }
+
+http::Response ended_meanwhile(const session::Session& session) {
+  if (session.status() == session::Status::closed) return no_session();
+  return error(409, "INVALID_STATE",
+               "the session was paused meanwhile, and nothing of this is in it: ask again");
+}
+
 http::Response unauthorized() {
   http::Response response =
       error(401, "UNAUTHORIZED", "a known bearer token is required: Authorization: Bearer TOKEN");

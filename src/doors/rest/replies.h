@@ -16,6 +16,10 @@ namespace cloche::rest {
 
 // {"error": code, "message", "timestamp", "requestId"}.
 http::Response error(int status, std::string_view code, std::string_view message);
+// 404: it has ended, or never was.
+http::Response no_session();
+// What was asked for is not in the session, which was paused or has ended before it was done.
+http::Response ended_meanwhile(const session::Session& session);
 // 401, with what is wanted.
 http::Response unauthorized();
 // 503 CELL_FULL: there is no room for a new session here, and may be in another cell at once, and

@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::chrono::seconds blank_interval{10};
 
-http::Response no_session() { return error(404, "SESSION_NOT_FOUND", "there is no such session"); }
-
 http::Response not_allowed() {
   return error(405, "INVALID_REQUEST", "this address does not take that method");
 }
@@ -150,7 +148,7 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
       if (!use) return not_running(*session);
       const auto asked = std::chrono::steady_clock::now();
       if (!is_post) return with_restart(session, download(session, std::move(use), request), asked);
-      http::Response response = upload(*use, request);
+      http::Response response = upload(*session, *use, request);
       const Result<void> saved = parts_.sessions.save(session);
       return saved ? with_restart(session, std::move(response), asked)
                    : not_saved(saved.error(), "what was uploaded is not saved", response.body);

@@ -74,7 +74,8 @@ class RestDoor {
   void run(Kind kind, const SessionPtr& session, const http::Request& request,
            const ExchangePtr& exchange);
   RunResult run_in(Sandbox& sandbox, const CommandBody& body);
-  http::Response upload(Sandbox& sandbox, const http::Request& request);
+  http::Response upload(const session::Session& session, Sandbox& sandbox,
+                        const http::Request& request);
   static http::Response download(const SessionPtr& session, session::Session::Use sandbox,
                                  const http::Request& request);
   void tunnel(const std::string& owner, const http::Request& request, const ExchangePtr& exchange);

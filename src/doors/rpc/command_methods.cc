@@ -123,7 +123,8 @@ Reply start(Call& call) {
   options.command.environment = call.params.word_map("env");
   options.command.timeout = call.params.optional_ms("timeoutMs");
   options.command.account = account_of(call.params);
-  const std::shared_ptr<LiveCommand> command = call.connection.commands().add(call.live());
+  const std::shared_ptr<LiveCommand> command =
+      call.connection.commands().add(call.live(), call.subject());
   // The client knows its number before it hears of it.
   call.after = [command, options = std::move(options)]() mutable {
     command->start(std::move(options));

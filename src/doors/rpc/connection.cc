@@ -176,7 +176,8 @@ void Connection::serve(const Method& method, const std::shared_ptr<SandboxQueue>
     Call call{*this, queue, id, Params(params)};
     if (method.needs == Needs::sandbox) (void)call.live();
     Reply result = method.serve(call);
-    if (method.needs == Needs::sandbox && method.order == Order::queued) call.subject()->settle();
+    if (method.needs == Needs::sandbox && method.order == Order::queued)
+      must(call.subject()->keep(), "what was done is not saved");
     line = response(id, std::move(result));
     after = std::move(call.after);
   } catch (const RpcError& error) {
@@ -203,7 +204,10 @@ std::shared_ptr<SandboxQueue> Connection::find_queue(const std::string& name) co
   const MutexLock lock(mutex_);
   const auto found = queues_.find(name);
   if (found != queues_.end()) return found->second;
-  throw request_error(fmt::format("there is no sandbox '{}'", shown(name)), Errno::noent);
+  throw RpcError{code::sandbox_error,
+                 named_sentence(request_error(fmt::format("there is no sandbox '{}'", shown(name)),
+                                              Errno::noent)),
+                 reason::no_sandbox};
 }
 
 std::shared_ptr<SandboxQueue> Connection::add_queue() {

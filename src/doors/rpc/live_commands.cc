@@ -20,9 +20,11 @@ struct LiveCommand::Texts {
 
 // --- LiveCommand --------------------------------------------------------------------------------
 
-LiveCommand::LiveCommand(std::uint64_t number, LiveSandbox live, LiveCommands& all, Sink& sink)
+LiveCommand::LiveCommand(std::uint64_t number, LiveSandbox live, std::shared_ptr<Subject> subject,
+                         LiveCommands& all, Sink& sink)
     : number_(number),
       sandbox_(std::move(live)),
+      subject_(std::move(subject)),
       all_(all),
       sink_(sink),
       texts_(std::make_unique<Texts>()) {}
@@ -35,14 +37,14 @@ void LiveCommand::start(LiveRunOptions options) {
     const MutexLock lock(mutex_);
     pass_on();
   };
-  options.on_end = [this](const RunResult& result) { end(result); };
+  options.on_end = [this](const RunResult& result) { all_.end(number_, result); };
   try {
     const MutexLock lock(mutex_);
     live_ = sandbox_.sandbox->start(std::move(options));
     if (early_signal_ != 0) (void)give(early_signal_);
     pass_on();
   } catch (const std::exception& problem) {  // the host has no thread or memory for it
-    end(not_started(problem));
+    all_.end(number_, not_started(problem));
   }
 }
 
@@ -65,8 +67,15 @@ void LiveCommand::print(Stream stream, std::string_view data) {
                                                {"data", std::move(text)}}));
 }
 
-void LiveCommand::end(const RunResult& result) {
-  all_.remove(number_);  // it goes when this has returned
+void note_not_saved(RunResult& result, Errno why) {
+  constexpr int not_saved_code = 74;  // EX_IOERR of sysexits.h, as SSH gives it
+  if (result.exit_code == 0) result.exit_code = not_saved_code;
+  result.reason = fmt::format("{}: {}: what was done is not saved", errno_info(why).name,
+                              errno_info(why).message);
+}
+
+void LiveCommand::tell_end(RunResult result) {
+  if (const Result<void> kept = subject_->keep(); !kept) note_not_saved(result, kept.error());
   sink_.send(Sink::Kind::notice,
              server_message("command.exit", {{"command", number_},
                                              {"exitCode", result.exit_code},
@@ -95,6 +104,7 @@ Result<void> LiveCommand::write(std::string_view bytes) {
   if (unread_.size() + bytes.size() > unread_limit_bytes) return Errno::again;
   unread_.append(bytes);
   pass_on();
+  subject_->keep_soon();
   return {};
 }
 
@@ -125,13 +135,14 @@ Result<void> LiveCommand::give(int number) {
 
 LiveCommands::~LiveCommands() { stop(); }
 
-std::shared_ptr<LiveCommand> LiveCommands::add(LiveSandbox live) {
+std::shared_ptr<LiveCommand> LiveCommands::add(LiveSandbox live, std::shared_ptr<Subject> subject) {
   const MutexLock lock(mutex_);
   if (stopping_ || commands_.size() >= limit) {
     throw RpcError{code::sandbox_error,
                    fmt::format("EAGAIN: a connection talks with {} commands at most", limit)};
   }
-  auto command = std::make_shared<LiveCommand>(++last_, std::move(live), *this, sink_);
+  auto command =
+      std::make_shared<LiveCommand>(++last_, std::move(live), std::move(subject), *this, sink_);
   commands_.emplace(last_, command);
   return command;
 }
@@ -143,7 +154,7 @@ std::shared_ptr<LiveCommand> LiveCommands::find(std::uint64_t number) const {
 }
 
 // Also from a callback of the command itself: what waits for its end is done elsewhere.
-void LiveCommands::remove(std::uint64_t number) {
+void LiveCommands::end(std::uint64_t number, const RunResult& result) {
   std::shared_ptr<LiveCommand> command;
   {
     const MutexLock lock(mutex_);
@@ -152,7 +163,10 @@ void LiveCommands::remove(std::uint64_t number) {
     command = std::move(found->second);
     commands_.erase(found);
   }
-  pool_.post([command = std::move(command)]() mutable { command.reset(); });
+  pool_.post([command = std::move(command), result]() mutable {
+    command->tell_end(std::move(result));
+    command.reset();
+  });
 }
 
 void LiveCommands::stop_in(const Sandbox& sandbox) {

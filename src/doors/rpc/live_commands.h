@@ -22,6 +22,8 @@ class LiveCommand;
 
 // Of a command for which the host had too little.
 RunResult not_started(const std::exception& problem);
+// What it has done does not survive the server: no success is told.
+void note_not_saved(RunResult& result, Errno why);
 
 class LiveCommands {
  public:
@@ -33,11 +35,13 @@ class LiveCommands {
   LiveCommands(const LiveCommands&) = delete;
   LiveCommands& operator=(const LiveCommands&) = delete;
 
-  // One that has yet to be started; what is written to it before waits. Throws RpcError: too many.
-  std::shared_ptr<LiveCommand> add(LiveSandbox live);
+  // One that has yet to be started, in the sandbox of `subject`; what is written to it before
+  // waits. Throws RpcError: too many.
+  std::shared_ptr<LiveCommand> add(LiveSandbox live, std::shared_ptr<Subject> subject);
   // Null: there is none, or it has ended.
   std::shared_ptr<LiveCommand> find(std::uint64_t number) const;
-  void remove(std::uint64_t number);
+  // It has ended: what it has done is kept before that is told.
+  void end(std::uint64_t number, const RunResult& result);
   // Those of a sandbox end.
   void stop_in(const Sandbox& sandbox);
   // All end.
@@ -56,7 +60,8 @@ class LiveCommand {
  public:
   static constexpr std::size_t unread_limit_bytes = std::size_t{16} << 20;
 
-  LiveCommand(std::uint64_t number, LiveSandbox live, LiveCommands& all, Sink& sink);
+  LiveCommand(std::uint64_t number, LiveSandbox live, std::shared_ptr<Subject> subject,
+              LiveCommands& all, Sink& sink);
   ~LiveCommand();
   LiveCommand(const LiveCommand&) = delete;
   LiveCommand& operator=(const LiveCommand&) = delete;
@@ -72,14 +77,16 @@ class LiveCommand {
   Result<void> signal(int number);
 
  private:
+  friend class LiveCommands;
   void print(Stream stream, std::string_view data);
-  void end(const RunResult& result);
+  void tell_end(RunResult result);
   // Under mutex_.
   void pass_on() REQUIRES(mutex_);
   Result<void> give(int signal);
 
   const std::uint64_t number_;
   LiveSandbox sandbox_;
+  const std::shared_ptr<Subject> subject_;
   LiveCommands& all_;
   Sink& sink_;
 

@@ -141,7 +141,7 @@ constexpr std::array table{
     Method{"sandbox.create", sandboxes::create_another, "those of `create`", "`{sandboxId}`",
            Order::queued, Needs::nothing},
     Method{"sandbox.destroy", sandboxes::destroy, "`sandboxId`", "ok; what runs in it ends",
-           Order::overtakes},
+           Order::overtakes, Needs::nothing},
     Method{"sandbox.fork", sandboxes::fork, "",
            "`{sandboxId}` of an independent sandbox that goes on from here"},
     Method{"sandbox.list", sandboxes::list, "", "`{sandboxes: [{sandboxId, busy}]}`",

@@ -3,7 +3,9 @@
 
 namespace cloche::rpc {
 
-RpcError rpc_error(const Error& error) { return {door_codes(error).rpc, named_sentence(error)}; }
+RpcError rpc_error(const Error& error) {
+  return {door_codes(error).rpc, named_sentence(error), {}};
+}
 
 std::string response(const Reply& id, Reply result) {
   Reply message;
@@ -18,6 +20,7 @@ std::string error_response(const Reply& id, const RpcError& error) {
   message["jsonrpc"] = "2.0";
   message["id"] = id;
   message["error"] = {{"code", error.code}, {"message", error.message}};
+  if (!error.reason.empty()) message["error"]["data"] = {{"code", error.reason}};
   return write_json(message);
 }
 

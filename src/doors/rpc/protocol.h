@@ -48,7 +48,16 @@ inline constexpr int sandbox_error = 1;  // the message starts with the errno's 
 struct RpcError {
   int code;
   std::string message;
+  // What clients tell it by where the errno does not say it all: `data.code` of the error; empty:
+  // there is none. See docs/rpc.md.
+  std::string_view reason = {};
 };
+namespace reason {
+// The client's sandbox is not there (any more): none is known to the connection by that name, or
+// the session that it was has ended.
+inline constexpr std::string_view no_sandbox = "SANDBOX_NOT_FOUND";
+inline constexpr std::string_view no_session = "SESSION_NOT_FOUND";
+}  // namespace reason
 
 // Its message starts with the errno's name: "ENOENT: No such file or directory: /tmp/x".
 RpcError rpc_error(const Error& error);

@@ -131,7 +131,9 @@ Reply list(Call& call) {
   return {{"sandboxes", std::move(entries)}};
 }
 
+// Of one whose session has ended meanwhile the connection lets go all the same.
 Reply destroy(Call& call) {
+  if (!call.queue->subject()) (void)call.live();  // which says why there is none
   (void)call.params.text("sandboxId");
   if (call.queue == call.connection.main_queue()) {
     throw request_error("the connection's own sandbox ends with the connection: call kill");

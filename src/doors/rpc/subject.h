@@ -40,8 +40,10 @@ class Subject {
   virtual void cancel(Runs runs) = 0;
   // Held while Python code is executed.
   virtual TimedMutex& python_turn() = 0;
-  // A request has done what it was asked to: what must last is kept now. Throws RpcError.
-  virtual void settle() {}
+  // Something was done of which the client is told now: what must last is kept.
+  virtual Result<void> keep() { return {}; }
+  // Something goes on of which nobody is told when it is done, such as what is said to a shell.
+  virtual void keep_soon() {}
   // The sandbox must end, by request.
   virtual void destroy() {}
 };

@@ -353,9 +353,11 @@ ssh_channel Connection::open_session_channel() {
   if (!use) return nullptr;
   ssh_channel channel = ::ssh_channel_new(handle_);
   if (!channel) return nullptr;
-  channels_.push_back(std::make_unique<SessionChannel>(
-      channel, std::move(use), wake_, client_name(),
-      [this] { return parts_.sessions.save(session_); }, parts_.folders));
+  channels_.push_back(
+      std::make_unique<SessionChannel>(channel, std::move(use), wake_, client_name(),
+                                       Saving{[this] { return parts_.sessions.save(session_); },
+                                              [this] { parts_.sessions.save_soon(session_); }},
+                                       parts_.folders));
   return channel;
 }
 

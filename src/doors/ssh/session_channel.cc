@@ -72,13 +72,12 @@ SessionChannel& self_of(void* data) { return *static_cast<SessionChannel*>(data)
 }  // namespace
 
 SessionChannel::SessionChannel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake,
-                               std::string client, std::function<Result<void>()> save,
-                               OpenFolders& folders)
+                               std::string client, Saving saving, OpenFolders& folders)
     : Channel(handle),
       sandbox_(std::move(sandbox)),
       wake_(wake),
       client_(std::move(client)),
-      save_(std::move(save)),
+      saving_(std::move(saving)),
       folders_(folders) {
   set_callbacks();
 }
@@ -159,7 +158,8 @@ void SessionChannel::set_callbacks() {
 
 bool SessionChannel::start_sftp() {
   if (live_ || files_) return false;
-  files_ = std::make_unique<SftpServer>(*sandbox_, folders_, symlink_order_of(client_), save_);
+  files_ =
+      std::make_unique<SftpServer>(*sandbox_, folders_, symlink_order_of(client_), saving_.now);
   return true;
 }
 
@@ -263,6 +263,7 @@ bool SessionChannel::pass_on_input() {
   } else if (!input_refused_) {
     const Result<std::size_t> taken = live_->write(std::string_view(inbox_).substr(inbox_at_));
     if (taken) {
+      saving_.soon();
       inbox_at_ += *taken;
       if (inbox_at_ < inbox_.size()) return false;  // on_room wakes
     } else {
@@ -310,14 +311,14 @@ bool SessionChannel::drop_output() {
     over_ = end_.has_value();
     room_.notify_all();
   }
-  if (over_ && !saved_) saved_ = save_();
+  if (over_ && !saved_) saved_ = saving_.now();
   return moved;
 }
 
 // What is not saved the client is told on its standard error, and by the exit status.
 bool SessionChannel::end() {
   if (!saved_) {
-    saved_ = save_();
+    saved_ = saving_.now();
     if (!*saved_) {
       sending_[index_of(Stream::err)] = fmt::format(
           "cloche: what was done here is not saved: {}\r\n", errno_info(saved_->error()).message);

@@ -21,13 +21,20 @@
 
 namespace cloche::ssh {
 
+// How what is done in a session survives the server.
+struct Saving {
+  std::function<Result<void>()> now;
+  std::function<void()> soon;  // waits for nothing
+};
+
 class SessionChannel final : public Channel {
  public:
   // Takes over `handle`. `sandbox` is a use of its own; `wake` is of the connection, and outlives
-  // it, as `folders` does; `client` is as the client calls itself. `save` is called once, before
-  // the client is told that what it started has ended; the client hears of an error of it.
+  // it, as `folders` does; `client` is as the client calls itself. `saving.now` is called once,
+  // before the client is told that what it started has ended; the client hears of an error of it.
+  // `saving.soon` where a program that runs is given input: a shell may never end.
   SessionChannel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake,
-                 std::string client, std::function<Result<void>()> save, OpenFolders& folders);
+                 std::string client, Saving saving, OpenFolders& folders);
   ~SessionChannel() override;  // kills what runs in it
   // Closed by the client, a terminal is hung up at once. What runs without one gets what the client
   // has sent, and has a while to end; nobody gets what it says.
@@ -59,7 +66,7 @@ class SessionChannel final : public Channel {
   session::Session::Use sandbox_;
   const Wake& wake_;
   const std::string client_;
-  const std::function<Result<void>()> save_;
+  const Saving saving_;
   OpenFolders& folders_;
   std::optional<Result<void>> saved_;  // how that went
   ssh_channel_callbacks_struct requests_{};

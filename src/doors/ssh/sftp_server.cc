@@ -171,7 +171,7 @@ void SftpServer::serve(std::uint8_t type, std::uint32_t id, PacketReader& in, st
       return send_done(out, id, done);
     }
     case t_realpath: return real_path(id, in, out);
-    case t_rename: return rename(id, in, out, Existing::refused);
+    case t_rename: return rename(id, in, out, IfThere::refuse);
     case t_readlink: return read_link(id, in, out);
     case t_symlink: {
       std::string_view target = in.string();
@@ -346,13 +346,11 @@ void SftpServer::read_link(std::uint32_t id, PacketReader& in, std::string& out)
        PacketWriter().byte(t_name).u32(id).u32(1).string(info->target).string(info->target).u32(0));
 }
 
-void SftpServer::rename(std::uint32_t id, PacketReader& in, std::string& out, Existing existing) {
+void SftpServer::rename(std::uint32_t id, PacketReader& in, std::string& out, IfThere there) {
   const std::string_view from = in.string();
   const std::string_view to = in.string();
   if (!in.good()) return;
-  if (existing == Existing::refused && files_.link_stat(to))
-    return send_error(out, id, Errno::exist);
-  send_done(out, id, files_.rename(from, to));
+  send_done(out, id, files_.rename(from, to, there));
 }
 
 void SftpServer::remove(std::uint8_t type, std::uint32_t id, PacketReader& in, std::string& out) {
@@ -368,7 +366,7 @@ void SftpServer::remove(std::uint8_t type, std::uint32_t id, PacketReader& in, s
 
 void SftpServer::extended(std::uint32_t id, PacketReader& in, std::string& out) {
   const std::string_view name = in.string();
-  if (name == "posix-rename@openssh.com") return rename(id, in, out, Existing::replaced);
+  if (name == "posix-rename@openssh.com") return rename(id, in, out, IfThere::replace);
   if (name == "fsync@openssh.com") {
     const Handle* handle = find(in.string());
     if (!in.good()) return;

@@ -48,7 +48,6 @@ class SftpServer final : public FileProtocol {
 
  private:
   struct Handle;
-  enum class Existing : std::uint8_t { refused, replaced };
 
   void answer(std::string_view packet, std::string& out);
   void serve(std::uint8_t type, std::uint32_t id, PacketReader& in, std::string& out);
@@ -62,7 +61,7 @@ class SftpServer final : public FileProtocol {
   void read_folder(std::uint32_t id, PacketReader& in, std::string& out);
   void real_path(std::uint32_t id, PacketReader& in, std::string& out);
   void read_link(std::uint32_t id, PacketReader& in, std::string& out);
-  void rename(std::uint32_t id, PacketReader& in, std::string& out, Existing existing);
+  void rename(std::uint32_t id, PacketReader& in, std::string& out, IfThere there);
   void remove(std::uint8_t type, std::uint32_t id, PacketReader& in, std::string& out);
   void extended(std::uint32_t id, PacketReader& in, std::string& out);
   void space(std::uint32_t id, std::string& out);

@@ -11,8 +11,8 @@
 namespace cloche::kernel::lnx {
 namespace {
 
-constexpr std::uint32_t nr_mremap = 216, nr_mmap2 = 222, nr_exit_group = 94,
-                        nr_vfork_begin = 0x1004;
+constexpr std::uint32_t nr_munmap = 215, nr_mremap = 216, nr_mmap2 = 222, nr_msync = 227,
+                        nr_exit_group = 94, nr_vfork_begin = 0x1004;
 constexpr std::uint32_t prot_rw = 3, map_shared = 1, map_private = 2, map_fixed = 0x10,
                         map_anonymous = 0x20;
 constexpr std::uint32_t page = 4096;
@@ -21,6 +21,10 @@ std::int32_t open_with(Guest& guest, std::string_view text) {
   const std::int32_t fd = guest.open("f", o_creat | o_rdwr);
   EXPECT_EQ(guest.write(fd, text), static_cast<std::int32_t>(text.size()));
   return fd;
+}
+
+void write_at(Guest& guest, std::int32_t fd, std::uint32_t offset, std::string_view text) {
+  EXPECT_EQ(guest.call(nr::pwrite64, fd, guest.put(text), text.size(), offset, 0), text.size());
 }
 
 // Into the memory at `address`, from a pipe: a guest on strings stores nothing by itself.
@@ -40,6 +44,42 @@ TEST(linux_memory, a_shared_mapping_reaches_its_file) {
     store(guest, at, "HELLO");
   });
   run_guest(machine, [](Guest& guest) { EXPECT_EQ(guest.content("f"), "HELLO world"); });
+}
+
+// A mapping is a copy: only what was changed in it goes to the file, to the byte.
+TEST(linux_memory, what_others_write_in_a_file_that_is_mapped_stays) {
+  TestKernel machine;
+  run_guest(machine, [](Guest& guest) {
+    const std::int32_t fd = open_with(guest, "hello world" + std::string(2 * page, '.'));
+    const std::int32_t at = guest.call(nr_mmap2, 0, 3 * page, prot_rw, map_shared, fd, 0);
+    ASSERT_GT(at, 0);
+    store(guest, at, "HE");
+    store(guest, at + 4, "O");
+    write_at(guest, fd, 2, "!!");
+    write_at(guest, fd, page, "another's");
+    EXPECT_EQ(guest.call(nr_msync, at, 3 * page, 0), 0);
+    EXPECT_EQ(guest.content("f").substr(0, 11), "HE!!O world");
+    // What has been written back is not written a second time.
+    write_at(guest, fd, 0, "he");
+  });
+  run_guest(machine, [](Guest& guest) {
+    const std::string content = guest.content("f");
+    EXPECT_EQ(content.size(), 11 + 2 * page);
+    EXPECT_EQ(content.substr(0, 11), "he!!O world");
+    EXPECT_EQ(content.substr(page, 10), "another's.");
+  });
+}
+
+TEST(linux_memory, a_mapping_that_nobody_has_changed_leaves_a_new_content_alone) {
+  TestKernel machine;
+  run_guest(machine, [&](Guest& guest) {
+    const std::int32_t fd = open_with(guest, "hello world");
+    const std::int32_t at = guest.call(nr_mmap2, 0, page, prot_rw, map_shared, fd, 0);
+    ASSERT_GT(at, 0);
+    write_at(guest, fd, 0, "written by a door, and longer");
+    EXPECT_EQ(guest.call(nr_munmap, at, page), 0);
+    EXPECT_EQ(guest.content("f"), "written by a door, and longer");
+  });
 }
 
 TEST(linux_memory, a_file_that_is_cut_while_its_mapping_is_written_stays_cut) {

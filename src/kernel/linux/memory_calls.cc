@@ -72,6 +72,14 @@ Result<void> fill_from_file(Call& call, File& file, std::uint64_t start, std::ui
   return {};
 }
 
+// What is there now is that mapping's.
+Result<void> share(Call& call, std::uint64_t start, std::uint64_t length, SharedMapping mapping)
+    REQUIRES(kernel_lock) {
+  CLOCHE_ASSIGN(mapping.known, known_content(call.task, start, length));
+  map_of(call).share(start, std::move(mapping));
+  return {};
+}
+
 Result<FilePtr> mappable_file(Call& call, std::int32_t fd, std::uint32_t prot, std::uint32_t type)
     REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(FilePtr file, call.process.fds.get(fd));
@@ -108,19 +116,21 @@ SysResult mmap(Call& call) REQUIRES(kernel_lock) {
     if (start % page_bytes != 0) return Errno::inval;
     if ((flags & map_fixed_noreplace) != 0 && region != nullptr) return Errno::exist;
     if (region == nullptr || region->second.end < start + length || shared) return Errno::nomem;
-    write_back_mappings(call.task, start, start + length);
+    (void)write_back_mappings(call.task, start, start + length);
     map.make_private(start, length);
     CLOCHE_TRY(clear(call, start, length));
   } else {
     if (length > address_space - std::min(address_space, map.memory_needed())) return Errno::nomem;
-    start = map.allocate(length, std::move(shared));
+    start = map.allocate(length);
     if (const Result<void> there = provide(call, start, length); !there) {
       map.release(start, length);
       return there.error();
     }
   }
   if (file) {
-    if (const Result<void> filled = fill_from_file(call, *file, start, length, offset); !filled) {
+    Result<void> filled = fill_from_file(call, *file, start, length, offset);
+    if (filled && shared) filled = share(call, start, length, *std::move(shared));
+    if (!filled) {
       map.release(start, length);
       return filled.error();
     }
@@ -132,7 +142,7 @@ SysResult munmap(Call& call) REQUIRES(kernel_lock) {
   const std::uint64_t start = call.u32(0);
   const std::uint64_t length = page_up(call.u32(1));
   if (start % page_bytes != 0 || length == 0 || start + length > address_space) return Errno::inval;
-  write_back_mappings(call.task, start, start + length);
+  (void)write_back_mappings(call.task, start, start + length);
   map_of(call).release(start, length);
   return 0;
 }
@@ -151,7 +161,7 @@ SysResult mremap(Call& call) REQUIRES(kernel_lock) {
   if (region == nullptr || region->second.end < start + old_length) return Errno::fault;
   if (new_length <= old_length) {
     if (new_length < old_length) {
-      write_back_mappings(call.task, start + new_length, start + old_length);
+      (void)write_back_mappings(call.task, start + new_length, start + old_length);
       map.release(start + new_length, old_length - new_length);
     }
     return static_cast<std::int64_t>(start);
@@ -159,7 +169,7 @@ SysResult mremap(Call& call) REQUIRES(kernel_lock) {
   if ((call.u32(3) & may_move) == 0 || region->second.shared) return Errno::nomem;
   if (new_length > address_space - std::min(address_space, map.memory_needed()))
     return Errno::nomem;
-  const std::uint64_t moved = map.allocate(new_length, std::nullopt);
+  const std::uint64_t moved = map.allocate(new_length);
   if (const Result<void> there = provide(call, moved, new_length); !there) {
     map.release(moved, new_length);
     return there.error();
@@ -176,7 +186,7 @@ SysResult mremap(Call& call) REQUIRES(kernel_lock) {
 }
 
 SysResult msync(Call& call) REQUIRES(kernel_lock) {
-  write_back_mappings(call.task, call.u32(0), std::uint64_t{call.u32(0)} + call.u32(1));
+  CLOCHE_TRY(write_back_mappings(call.task, call.u32(0), std::uint64_t{call.u32(0)} + call.u32(1)));
   return 0;
 }
 
@@ -215,7 +225,8 @@ constexpr std::array memory_entries{
     Entry{216, "mremap", 5, mremap, Support::partial,
           "no MREMAP_FIXED; a shared mapping does not grow"},
     Entry{222, "mmap2", 6, mmap, Support::partial,
-          "file mappings are copies, written back by msync, munmap and exit when shared; "
+          "file mappings are copies; what is changed in shared ones is written back by msync, "
+          "munmap and exit; "
           "protection bits are not kept; MAP_FIXED only within what mmap gave out"},
     Entry{226, "mprotect", 3, accepted, Support::accepted, "linear memory has no protection bits"},
     Entry{227, "msync", 3, msync},

@@ -34,18 +34,18 @@ Result<void> MemoryMap::set_brk(std::uint64_t brk) {
   return {};
 }
 
-std::uint64_t MemoryMap::allocate(std::uint64_t length, std::optional<SharedMapping> shared) {
+std::uint64_t MemoryMap::allocate(std::uint64_t length) {
   for (auto it = free_.begin(); it != free_.end(); ++it) {
     const auto [start, end] = *it;
     if (end - start < length) continue;
     free_.erase(it);
     if (end - start > length) free_.emplace(start + length, end);
-    regions_.emplace(start, Region{start + length, std::move(shared)});
+    regions_.emplace(start, Region{start + length, std::nullopt});
     return start;
   }
   const std::uint64_t start = page_up(needed_);
   needed_ = start + length;
-  regions_.emplace(start, Region{needed_, std::move(shared)});
+  regions_.emplace(start, Region{needed_, std::nullopt});
   return start;
 }
 
@@ -66,7 +66,7 @@ void MemoryMap::release(std::uint64_t start, std::uint64_t length) {
     if (region_start < cut_start) regions_.emplace(region_start, Region{cut_start, region.shared});
     if (cut_end < region.end) {
       std::optional<SharedMapping> rest = region.shared;
-      if (rest) rest->offset += cut_end - region_start;
+      if (rest) rest = rest->from(cut_end - region_start);
       regions_.emplace(cut_end, Region{region.end, std::move(rest)});
     }
     // Free neighbours become one.
@@ -106,9 +106,7 @@ void MemoryMap::make_private(std::uint64_t start, std::uint64_t length) {
   if (region_start < start) regions_.emplace(region_start, Region{start, region.shared});
   regions_.emplace(start, Region{end, std::nullopt});
   if (end == region.end) return;
-  SharedMapping rest = *region.shared;
-  rest.offset += end - region_start;
-  regions_.emplace(end, Region{region.end, std::move(rest)});
+  regions_.emplace(end, Region{region.end, region.shared->from(end - region_start)});
 }
 
 std::vector<wasm::PageRun> MemoryMap::unused() const {

@@ -4,23 +4,43 @@
 // bytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "vfs/filesystem.h"
+#include "wasm/memory_budget.h"
 #include "wasm/private_pages.h"
 
 namespace cloche::kernel {
 
 inline constexpr std::uint64_t page_bytes = 4096;
 
-// A shared, writable mapping of a file: written back by msync, munmap and exit.
+// What a mapping of a file had when it was made, or was written back last: what differs from that
+// was written by the process. Charged to the sandbox's memory.
+struct KnownContent {
+  explicit KnownContent(std::shared_ptr<wasm::MemoryBudget> budget) : charge(std::move(budget)) {}
+  wasm::MemoryCharge charge;
+  std::vector<std::byte> bytes;
+};
+
+// A shared, writable mapping of a file: what is changed in it is written back by msync, munmap and
+// exit.
 struct SharedMapping {
   vfs::Node node;
   std::uint64_t offset = 0;
+  std::shared_ptr<KnownContent> known = {};  // of the whole that it may be a part of
+  std::uint64_t known_at = 0;                // where in it this begins
+
+  // What is left of it behind its first `bytes`.
+  SharedMapping from(std::uint64_t bytes) const {
+    return {node, offset + bytes, known, known_at + bytes};
+  }
 };
 
 class MemoryMap {
@@ -42,7 +62,11 @@ class MemoryMap {
   // Finds `length` bytes (a multiple of the page): in the free list, or at the end of memory. The
   // region may end beyond memory_end(): then the caller grows the memory to memory_needed() first,
   // and calls release on failure.
-  std::uint64_t allocate(std::uint64_t length, std::optional<SharedMapping> shared);
+  std::uint64_t allocate(std::uint64_t length);
+  // The region that begins there is a mapping of a file from now on.
+  void share(std::uint64_t start, SharedMapping shared) {
+    regions_.at(start).shared = std::move(shared);
+  }
   // Marks [start, start+length) as free; parts that are not mapped are skipped, as munmap does.
   void release(std::uint64_t start, std::uint64_t length);
   // [start, start+length), which lies within one region, is no part of a file's mapping any more.

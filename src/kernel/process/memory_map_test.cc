@@ -25,7 +25,7 @@ TEST(MemoryMap, BreakMovesWithinMemoryOnly) {
 
 TEST(MemoryMap, BreakStopsAtTheFirstMapping) {
   MemoryMap map = fresh();
-  const std::uint64_t mapped = map.allocate(page_bytes, std::nullopt);
+  const std::uint64_t mapped = map.allocate(page_bytes);
   EXPECT_EQ(mapped, end);
   map.grown(end + page_bytes);
   EXPECT_EQ(map.set_brk(end + 1).error(), Errno::nomem);
@@ -33,19 +33,20 @@ TEST(MemoryMap, BreakStopsAtTheFirstMapping) {
 
 TEST(MemoryMap, FreedPagesAreHandedOutAgain) {
   MemoryMap map = fresh();
-  const std::uint64_t a = map.allocate(4 * page_bytes, std::nullopt);
+  const std::uint64_t a = map.allocate(4 * page_bytes);
   map.grown(map.memory_needed());
   map.release(a + page_bytes, 2 * page_bytes);
   EXPECT_EQ(map.find(a + page_bytes), nullptr);
   ASSERT_NE(map.find(a + 3 * page_bytes), nullptr);
-  EXPECT_EQ(map.allocate(page_bytes, std::nullopt), a + page_bytes);
-  EXPECT_EQ(map.allocate(page_bytes, std::nullopt), a + 2 * page_bytes);
-  EXPECT_EQ(map.allocate(page_bytes, std::nullopt), a + 4 * page_bytes);
+  EXPECT_EQ(map.allocate(page_bytes), a + page_bytes);
+  EXPECT_EQ(map.allocate(page_bytes), a + 2 * page_bytes);
+  EXPECT_EQ(map.allocate(page_bytes), a + 4 * page_bytes);
 }
 
 TEST(MemoryMap, APartOfASharedMappingBecomesPrivate) {
   MemoryMap map = fresh();
-  const std::uint64_t a = map.allocate(4 * page_bytes, SharedMapping{{}, 8 * page_bytes});
+  const std::uint64_t a = map.allocate(4 * page_bytes);
+  map.share(a, SharedMapping{{}, 8 * page_bytes});
   map.grown(map.memory_needed());
   map.make_private(a + page_bytes, 2 * page_bytes);
   ASSERT_EQ(map.regions().size(), 3U);
@@ -53,6 +54,7 @@ TEST(MemoryMap, APartOfASharedMappingBecomesPrivate) {
   EXPECT_EQ(map.find(a)->second.shared->offset, 8 * page_bytes);
   EXPECT_FALSE(map.find(a + 2 * page_bytes)->second.shared);
   EXPECT_EQ(map.find(a + 3 * page_bytes)->second.shared->offset, 11 * page_bytes);
+  EXPECT_EQ(map.find(a + 3 * page_bytes)->second.shared->known_at, 3 * page_bytes);
   map.make_private(a, page_bytes);
   map.make_private(a + 3 * page_bytes, page_bytes);
   for (const auto& [start, region] : map.regions()) EXPECT_FALSE(region.shared) << start;
@@ -60,21 +62,21 @@ TEST(MemoryMap, APartOfASharedMappingBecomesPrivate) {
 
 TEST(MemoryMap, FreeNeighboursBecomeOne) {
   MemoryMap map = fresh();
-  const std::uint64_t a = map.allocate(3 * page_bytes, std::nullopt);
+  const std::uint64_t a = map.allocate(3 * page_bytes);
   map.grown(map.memory_needed());
   map.release(a, page_bytes);
   map.release(a + 2 * page_bytes, page_bytes);
   map.release(a + page_bytes, page_bytes);
-  EXPECT_EQ(map.allocate(3 * page_bytes, std::nullopt), a);
+  EXPECT_EQ(map.allocate(3 * page_bytes), a);
 }
 
 TEST(MemoryMap, AnAllocationThatFailedToGrowIsTakenBack) {
   MemoryMap map = fresh();
-  const std::uint64_t a = map.allocate(16 * page_bytes, std::nullopt);
+  const std::uint64_t a = map.allocate(16 * page_bytes);
   EXPECT_EQ(map.memory_needed(), end + 16 * page_bytes);
   map.release(a, 16 * page_bytes);
   EXPECT_EQ(map.memory_needed(), end);
-  EXPECT_EQ(map.allocate(page_bytes, std::nullopt), end);
+  EXPECT_EQ(map.allocate(page_bytes), end);
 }
 
 TEST(MemoryMap, ReleaseOfWhatIsNotMappedDoesNothing) {

@@ -210,7 +210,7 @@ Task::LeftProgram Task::run_program() noexcept {
   is_clone_ = false;
   if (instance_) {
     const KernelLock lock(kernel_.mutex());
-    write_back_mappings(*this, 0, UINT64_MAX);
+    (void)write_back_mappings(*this, 0, UINT64_MAX);
   }
   instance_.reset();
 

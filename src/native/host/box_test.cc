@@ -48,11 +48,15 @@ TEST_F(BoxTest, FilesAreSeenFromBothSides) {
   using namespace warden::file_open;
   auto file = files.open("/workspace/a/b/c", write | create, 0640);
   ASSERT_TRUE(file.ok());
-  ASSERT_TRUE(files.write(*file, 0, content).ok());
+  EXPECT_TRUE(file->is_new);
+  ASSERT_TRUE(files.write(file->handle, 0, content).ok());
   EXPECT_EQ(run("stat -c '%s %a' a/b/c; echo more >>a/b/c"), "300000 640\n");
   auto again = files.open("/workspace/a/b/c", read, 0);
   ASSERT_TRUE(again.ok());
-  const auto text = files.read(*again, 0, 1 << 20);
+  EXPECT_FALSE(again->is_new);
+  EXPECT_FALSE(files.open("/workspace/a/b/c", write | create, 0)->is_new);
+  EXPECT_EQ(files.open("/workspace/a/b/c", write | create | exclusive, 0).error(), Errno::exist);
+  const auto text = files.read(again->handle, 0, 1 << 20);
   ASSERT_TRUE(text.ok());
   EXPECT_EQ(*text, content + "more\n");
   const auto list = files.list("/workspace/a", 10);

@@ -113,13 +113,13 @@ Result<void> FileClient::at(FileRequest request, std::string_view path, std::str
   return {};
 }
 
-Result<FileClient::Handle> FileClient::open(std::string_view path, std::uint32_t flags,
-                                            std::uint32_t mode) {
+Result<FileClient::OpenedFile> FileClient::open(std::string_view path, std::uint32_t flags,
+                                                std::uint32_t mode) {
   CLOCHE_ASSIGN(const std::string payload, strings(path, {}));
   CLOCHE_ASSIGN(const Reply reply,
                 call({.op = FileOp::open, .number = flags, .mode = mode}, payload));
   const MutexLock lock(mutex_);
-  return Handle{server_, reply.answer.handle};
+  return OpenedFile{{server_, reply.answer.handle}, reply.answer.made != 0};
 }
 
 void FileClient::close(Handle file) { (void)call(file, {.op = FileOp::close}); }
@@ -162,11 +162,6 @@ Result<void> FileClient::truncate(Handle file, std::uint64_t size) {
   return {};
 }
 
-Result<void> FileClient::make_room(Handle file, std::uint64_t size) {
-  CLOCHE_TRY(call(file, {.op = FileOp::make_room, .offset = size}));
-  return {};
-}
-
 Result<void> FileClient::change_mode(Handle file, std::uint32_t mode) {
   CLOCHE_TRY(call(file, {.op = FileOp::handle_mode, .mode = mode}));
   return {};
@@ -181,6 +176,12 @@ Result<void> FileClient::set_times(Handle file, const Times& times) {
 
 Result<FileEntry> FileClient::stat(Handle file) {
   CLOCHE_ASSIGN(const Reply reply, call(file, {.op = FileOp::handle_stat}));
+  std::string_view bytes = reply.bytes;
+  return take_entry(bytes);
+}
+
+Result<FileEntry> FileClient::fill_holes(Handle file, std::uint64_t end) {
+  CLOCHE_ASSIGN(const Reply reply, call(file, {.op = FileOp::fill_holes, .offset = end}));
   std::string_view bytes = reply.bytes;
   return take_entry(bytes);
 }
@@ -211,7 +212,7 @@ Result<std::vector<FileEntry>> FileClient::list(std::string_view path, std::size
       CLOCHE_ASSIGN(FileEntry entry, take_entry(bytes));
       entries.push_back(std::move(entry));
     }
-    if (reply->answer.last) return entries;
+    if (reply->answer.last != 0) return entries;
     if (entries.size() > most) {
       channel_.reset();  // which had more to say
       return Errno::toobig;
@@ -238,8 +239,8 @@ Result<void> FileClient::remove_all(std::string_view path) {
   return at({.op = FileOp::remove_all}, path);
 }
 
-Result<void> FileClient::rename(std::string_view from, std::string_view to) {
-  return at({.op = FileOp::rename}, from, to);
+Result<void> FileClient::rename(std::string_view from, std::string_view to, Target target) {
+  return at({.op = FileOp::rename, .number = target == Target::kept ? 1U : 0U}, from, to);
 }
 
 Result<void> FileClient::change_mode(std::string_view path, std::uint32_t mode) {

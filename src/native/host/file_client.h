@@ -41,21 +41,25 @@ class FileClient {
     std::uint64_t server = 0;
     std::uint32_t number = 0;
   };
+  struct OpenedFile {
+    Handle handle;
+    bool is_new = false;  // it was not there
+  };
   struct Times {
     std::int64_t accessed_ns = 0;
     std::int64_t modified_ns = 0;
   };
 
   // `flags` of warden::file_open.
-  Result<Handle> open(std::string_view path, std::uint32_t flags, std::uint32_t mode);
+  Result<OpenedFile> open(std::string_view path, std::uint32_t flags, std::uint32_t mode);
   void close(Handle file);
   Result<std::string> read(Handle file, std::uint64_t offset, std::size_t size);
   Result<void> write(Handle file, std::uint64_t offset, std::string_view bytes);
   Result<void> append(Handle file, std::string_view bytes);
   Result<void> truncate(Handle file, std::uint64_t size);
-  // For so much from the beginning, and it is no shorter then; with an error it may be longer than
-  // it was. Where the file system cannot promise room it does nothing.
-  Result<void> make_room(Handle file, std::uint64_t size);
+  // As stat; and what the file has before `end` can be written over from then on, holes included.
+  // Where the file system cannot promise room that is only its stat.
+  Result<FileEntry> fill_holes(Handle file, std::uint64_t end);
   Result<void> change_mode(Handle file, std::uint32_t mode);
   Result<void> set_times(Handle file, const Times& times);
   Result<FileEntry> stat(Handle file);
@@ -67,7 +71,8 @@ class FileClient {
   Result<void> make_folders(std::string_view path);
   Result<void> remove(std::string_view path);
   Result<void> remove_all(std::string_view path);
-  Result<void> rename(std::string_view from, std::string_view to);
+  enum class Target : std::uint8_t { replaced, kept };  // kept: EEXIST where anything is there
+  Result<void> rename(std::string_view from, std::string_view to, Target target);
   Result<void> change_mode(std::string_view path, std::uint32_t mode);
   Result<void> set_times(std::string_view path, const Times& times);
   Result<void> symlink(std::string_view target, std::string_view path);
@@ -77,6 +82,9 @@ class FileClient {
   Result<std::string> attribute(std::string_view path, std::string_view name);
   Result<void> set_attribute(std::string_view path, std::string_view name, std::string_view value);
   Result<void> remove_attribute(std::string_view path, std::string_view name);
+
+  // Held while a file is written whole: what is many calls is one for all who hold it.
+  Mutex& whole_files() noexcept { return whole_files_; }
 
  private:
   struct Reply {
@@ -95,6 +103,7 @@ class FileClient {
   Result<FileEntry> entry(warden::FileOp op, std::string_view path);
 
   std::function<Result<UniqueFd>()> connect_;
+  Mutex whole_files_;  // comes before mutex_
   Mutex mutex_;
   UniqueFd channel_ GUARDED_BY(mutex_);
   std::uint64_t server_ GUARDED_BY(mutex_) = 0;

@@ -20,9 +20,9 @@ TEST(FileClient, AListWithoutAnEndIsNone) {
   UniqueFd own(ends[0]);
   std::thread server([theirs = UniqueFd(ends[1])] {
     constexpr int enough = 100'000;
-    const warden::FileAnswer nothing{.last = false};
+    const warden::FileAnswer nothing{.last = 0};
     for (int i = 0; i < enough && warden::send_record(theirs.get(), nothing); ++i) continue;
-    (void)warden::send_record(theirs.get(), warden::FileAnswer{.last = true});
+    (void)warden::send_record(theirs.get(), warden::FileAnswer{.last = 1});
   });
   FileClient files([&]() -> Result<UniqueFd> { return std::move(own); });
   const auto entries = files.list("/", 10);

@@ -105,7 +105,7 @@ class FileServer {
       case FileOp::append: return write(request);
       case FileOp::truncate:
         return error_of(::ftruncate(file(request.handle), static_cast<off_t>(request.offset)));
-      case FileOp::make_room: return make_room(request);
+      case FileOp::fill_holes: return fill_holes(request);
       case FileOp::handle_mode:
         return error_of(::fchmod(file(request.handle), request.mode & 07777));
       case FileOp::handle_times: {
@@ -130,7 +130,7 @@ class FileServer {
         if (::unlink(path) == 0) return 0;
         return errno == EISDIR ? error_of(::rmdir(path)) : errno;
       case FileOp::remove_all: return remove_one(AT_FDCWD, path, 0);
-      case FileOp::rename: return error_of(::rename(path, other));
+      case FileOp::rename: return rename(path, other, request.number);
       case FileOp::change_mode: return error_of(::chmod(path, request.mode & 07777));
       case FileOp::set_times: {
         const auto times = times_of(request);
@@ -193,7 +193,11 @@ class FileServer {
     how |= !has(file_open::write) ? O_RDONLY : has(file_open::read) ? O_RDWR : O_WRONLY;
     if (has(file_open::create)) how |= O_CREAT;
     if (has(file_open::exclusive)) how |= O_EXCL;
-    Fd opened(::open(path, how, request.mode & 07777));
+    // One that is there is told from a new one.
+    Fd opened(::open(path, has(file_open::create) ? how | O_EXCL : how, request.mode & 07777));
+    answer_.made = opened && has(file_open::create) ? 1 : 0;
+    if (!opened && errno == EEXIST && !has(file_open::exclusive))
+      opened = Fd(::open(path, how, request.mode & 07777));
     if (!opened) return errno;
     struct stat of{};
     if (::fstat(opened.get(), &of) != 0) return errno;
@@ -232,10 +236,29 @@ class FileServer {
     return 0;
   }
 
-  int make_room(const FileRequest& request) {
-    const int error =
-        error_of(::fallocate(file(request.handle), 0, 0, static_cast<off_t>(request.offset)));
-    return error == EOPNOTSUPP ? 0 : error;
+  // Most files have no holes, of which a look costs nothing.
+  int fill_holes(const FileRequest& request) {
+    const int fd = file(request.handle);
+    const auto end = static_cast<off_t>(request.offset);
+    struct stat of{};
+    if (::fstat(fd, &of) != 0) return errno;
+    const off_t most = std::min(end, of.st_size);
+    const off_t hole = most > 0 ? ::lseek(fd, 0, SEEK_HOLE) : 0;
+    if (hole >= 0 && hole < most) {
+      const int error = error_of(::fallocate(fd, 0, hole, most - hole));
+      if (error != 0 && error != EOPNOTSUPP) return error;
+    }
+    return describe(fd, "", AT_EMPTY_PATH);
+  }
+
+  // Where the file system cannot promise that nothing is there it is looked at before.
+  static int rename(const char* from, const char* to, std::uint32_t keep) {
+    if (keep == 0) return error_of(::rename(from, to));
+    const int error = error_of(::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE));
+    if (error != EINVAL && error != ENOSYS) return error;
+    struct stat there{};
+    if (::lstat(to, &there) == 0) return EEXIST;
+    return error_of(::rename(from, to));
   }
 
   // As gVisor has it, which knows no such flag of a call.
@@ -303,13 +326,13 @@ class FileServer {
         return add_entry(::dirfd(entries), entry->d_name, AT_SYMLINK_NOFOLLOW, name, error);
       };
       if (add()) continue;  // one that is gone meanwhile is left out
-      answer_.last = false;
+      answer_.last = 0;
       send_answer();
       out_size_ = 0;
       (void)add();
     }
     ::closedir(entries);
-    answer_.last = true;
+    answer_.last = 1;
     send_answer();
   }
 

@@ -296,28 +296,28 @@ inline constexpr std::size_t most_attribute =
     64 << 10;  // of a value, or of all names, as Linux has it
 
 enum class FileOp : std::uint8_t {
-  open,              // number: FileOpen flags, mode; answer: the handle
-  close,             // handle
-  read,              // handle, offset, number: how much
-  write,             // handle, offset, bytes
-  append,            // handle, bytes
-  truncate,          // handle, offset: the size
-  make_room,         // handle, offset: for so much from the beginning, where that can be promised
-  handle_mode,       // handle, mode
-  handle_times,      // handle, times
-  handle_stat,       // handle
-  stat,              // path
-  link_stat,         // path
-  list,              // path; answers until one is the last
-  make_directory,    // path, mode
-  make_folders,      // path: it, unless it is there, and the folders that lead to it
-  remove,            // path
-  remove_all,        // path
-  rename,            // path, other
-  change_mode,       // path, mode
-  set_times,         // path, times
-  symlink,           // path, other: the target
-  resolve,           // path; answer: where it leads
+  open,            // number: FileOpen flags, mode; answer: the handle, and whether it is new
+  close,           // handle
+  read,            // handle, offset, number: how much
+  write,           // handle, offset, bytes
+  append,          // handle, bytes
+  truncate,        // handle, offset: the size
+  fill_holes,      // handle, offset: up to there, where that can be promised; answer as handle_stat
+  handle_mode,     // handle, mode
+  handle_times,    // handle, times
+  handle_stat,     // handle
+  stat,            // path
+  link_stat,       // path
+  list,            // path; answers until one is the last
+  make_directory,  // path, mode
+  make_folders,    // path: it, unless it is there, and the folders that lead to it
+  remove,          // path
+  remove_all,      // path
+  rename,          // path, other; number: 1 where nothing may be there
+  change_mode,     // path, mode
+  set_times,       // path, times
+  symlink,         // path, other: the target
+  resolve,         // path; answer: where it leads
   attribute_names,   // path; answer: names, each ended by a zero
   attribute,         // path, other: the name; answer: the value
   set_attribute,     // path, other: the name, bytes
@@ -357,7 +357,9 @@ struct FileAnswer {
   std::int32_t error = 0;  // an errno
   std::uint32_t handle = 0;
   std::uint32_t bytes = 0;  // that follow
-  bool last = true;         // of list: no more answers come
+  // Not bool: it comes from a process that a guest may have in its hand.
+  std::uint8_t last = 1;  // of list: no more answers come
+  std::uint8_t made = 0;  // of open: the file was not there
 };
 
 }  // namespace cloche::warden

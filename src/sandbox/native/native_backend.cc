@@ -437,7 +437,8 @@ NetworkOptions NativeBackend::watched(NetworkOptions options) {
 void NativeBackend::start_network(const NetworkOptions& options) {
   const auto write = [this](const char* path, std::string_view text) {
     (void)root_files_->remove(path);  // it may be a link to anywhere
-    if (const Result<void> written = root_files_->write(path, text, 0644); !written)
+    if (const Result<void> written = root_files_->write(path, text, 0644, IfThere::replace);
+        !written)
       throw Error(written.error(), path);
   };
   write("/etc/resolv.conf", "nameserver 127.0.0.1\n");

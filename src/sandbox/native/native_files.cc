@@ -55,17 +55,11 @@ class Opened {
   FileClient::Handle handle_;
 };
 
-// Where it does not fit, what was there is there: first there is room for all, holes included. Where
-// that cannot be promised, what is longer goes first, after the end.
+// Where it does not fit, what was there is there: first holes are filled, then what is longer is
+// written after the end, and what is written over at last needs no room.
 Result<void> replace_content(FileClient& files, FileClient::Handle handle,
                              std::string_view content) {
-  CLOCHE_ASSIGN(const native::FileEntry old, files.stat(handle));
-  if (!content.empty()) {
-    if (const auto room = files.make_room(handle, content.size()); !room) {
-      if (content.size() > old.size) (void)files.truncate(handle, old.size);
-      return room;
-    }
-  }
+  CLOCHE_ASSIGN(const native::FileEntry old, files.fill_holes(handle, content.size()));
   if (content.size() > old.size) {
     const std::size_t kept = static_cast<std::size_t>(old.size);
     if (const auto added = files.write(handle, old.size, content.substr(kept)); !added) {
@@ -76,6 +70,13 @@ Result<void> replace_content(FileClient& files, FileClient::Handle handle,
   }
   CLOCHE_TRY(files.write(handle, 0, content));
   return content.size() < old.size ? files.truncate(handle, content.size()) : Result<void>();
+}
+
+// Not what somebody has put into its place meanwhile.
+void remove_own(FileClient& files, FileClient::Handle handle, const std::string& name) {
+  const auto own = files.stat(handle);
+  const auto there = files.link_stat(name);
+  if (own && there && own->inode == there->inode) (void)files.remove(name);
 }
 
 class NativeOpenFile final : public OpenFileBackend {
@@ -127,12 +128,13 @@ Result<std::string> NativeFiles::with_folders(std::string_view path) {
 
 Result<std::string> NativeFiles::read(std::string_view path, std::uint64_t limit_bytes) {
   FileClient& files = box_.files();
-  CLOCHE_ASSIGN(const FileClient::Handle handle, files.open(absolute(path), flag::read, 0));
-  const Opened end(files, handle);
-  CLOCHE_ASSIGN(const native::FileEntry entry, files.stat(handle));
+  const MutexLock whole(files.whole_files());
+  CLOCHE_ASSIGN(const FileClient::OpenedFile file, files.open(absolute(path), flag::read, 0));
+  const Opened end(files, file.handle);
+  CLOCHE_ASSIGN(const native::FileEntry entry, files.stat(file.handle));
   if (entry.size > limit_bytes) return Errno::fbig;
   CLOCHE_ASSIGN(std::string content,
-                files.read(handle, 0, static_cast<std::size_t>(limit_bytes) + 1));
+                files.read(file.handle, 0, static_cast<std::size_t>(limit_bytes) + 1));
   if (content.size() > limit_bytes) return Errno::fbig;
   return content;
 }
@@ -140,36 +142,35 @@ Result<std::string> NativeFiles::read(std::string_view path, std::uint64_t limit
 Result<std::string> NativeFiles::read_range(std::string_view path, std::uint64_t offset,
                                             std::size_t size_bytes) {
   FileClient& files = box_.files();
-  CLOCHE_ASSIGN(const FileClient::Handle handle, files.open(absolute(path), flag::read, 0));
-  const Opened end(files, handle);
-  return files.read(handle, offset, size_bytes);
+  CLOCHE_ASSIGN(const FileClient::OpenedFile file, files.open(absolute(path), flag::read, 0));
+  const Opened end(files, file.handle);
+  return files.read(file.handle, offset, size_bytes);
 }
 
-Result<void> NativeFiles::write(std::string_view path, std::string_view content,
-                                std::uint32_t mode) {
-  CLOCHE_ASSIGN(const std::string whole, with_folders(path));
+Result<void> NativeFiles::write(std::string_view path, std::string_view content, std::uint32_t mode,
+                                IfThere there) {
+  CLOCHE_ASSIGN(const std::string name, with_folders(path));
   FileClient& files = box_.files();
-  const auto made = files.open(whole, flag::write | flag::create | flag::exclusive, mode);
-  if (!made && made.error() == Errno::exist) {
-    CLOCHE_ASSIGN(const FileClient::Handle handle,
-                  files.open(whole, flag::write | flag::create, mode));
-    const Opened end(files, handle);
-    return replace_content(files, handle, content);
-  }
-  if (!made) return made.error();
-  const Opened end(files, *made);
-  const Result<void> written = files.write(*made, 0, content);
-  if (!written) (void)files.remove(whole);
+  const MutexLock whole(files.whole_files());
+  const std::uint32_t flags = there == IfThere::refuse
+                                  ? flag::write | flag::create | flag::exclusive
+                                  : flag::write | flag::create;
+  CLOCHE_ASSIGN(const FileClient::OpenedFile file, files.open(name, flags, mode));
+  const Opened end(files, file.handle);
+  if (!file.is_new) return replace_content(files, file.handle, content);
+  const Result<void> written = files.write(file.handle, 0, content);
+  if (!written) remove_own(files, file.handle, name);
   return written;
 }
 
 Result<void> NativeFiles::append(std::string_view path, std::string_view content) {
-  CLOCHE_ASSIGN(const std::string whole, with_folders(path));
+  CLOCHE_ASSIGN(const std::string name, with_folders(path));
   FileClient& files = box_.files();
-  CLOCHE_ASSIGN(const FileClient::Handle handle,
-                files.open(whole, flag::write | flag::create, 0644));
-  const Opened end(files, handle);
-  return files.append(handle, content);
+  const MutexLock whole(files.whole_files());
+  CLOCHE_ASSIGN(const FileClient::OpenedFile file,
+                files.open(name, flag::write | flag::create, 0644));
+  const Opened end(files, file.handle);
+  return files.append(file.handle, content);
 }
 
 Result<std::unique_ptr<OpenFileBackend>> NativeFiles::open(std::string_view path, OpenMode mode,
@@ -180,9 +181,9 @@ Result<std::unique_ptr<OpenFileBackend>> NativeFiles::open(std::string_view path
   if (has(mode, OpenMode::create)) flags |= flag::create;
   if (has(mode, OpenMode::create) && has(mode, OpenMode::exclusive)) flags |= flag::exclusive;
   if (has(mode, OpenMode::truncate)) flags |= flag::truncate;
-  CLOCHE_ASSIGN(const FileClient::Handle handle,
+  CLOCHE_ASSIGN(const FileClient::OpenedFile file,
                 box_.files().open(absolute(path), flags, permissions));
-  return std::make_unique<NativeOpenFile>(box_.files(), handle);
+  return std::make_unique<NativeOpenFile>(box_.files(), file.handle);
 }
 
 Result<std::vector<FileInfo>> NativeFiles::list(std::string_view path) {
@@ -224,8 +225,10 @@ Result<void> NativeFiles::remove_all(std::string_view path) {
   return box_.files().remove_all(absolute(path));
 }
 
-Result<void> NativeFiles::rename(std::string_view from, std::string_view to) {
-  return box_.files().rename(absolute(from), absolute(to));
+Result<void> NativeFiles::rename(std::string_view from, std::string_view to, IfThere there) {
+  using Target = FileClient::Target;
+  return box_.files().rename(absolute(from), absolute(to),
+                             there == IfThere::refuse ? Target::kept : Target::replaced);
 }
 
 Result<void> NativeFiles::change_mode(std::string_view path, std::uint32_t mode) {

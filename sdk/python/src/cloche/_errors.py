@@ -12,8 +12,11 @@ from ._results import ExecutionResult
 class SandboxError(RuntimeError):
     """A sandbox, or the server that holds it, could not do what was asked.
 
-    `errno_name` is the name of the system's error ("ENOENT") where there is one.
+    `errno_name` is the name of the system's error ("ENOENT") where there is one, `reason` a word of the
+    server's where it says more ("SESSION_NOT_FOUND").
     """
+
+    reason: str | None = None
 
     def __init__(self, message: str, errno_name: str | None = None) -> None:
         super().__init__(message)
@@ -156,6 +159,8 @@ _CLASSES: dict[str, type[SandboxError]] = {
 
 _SANDBOX_CODE = 1
 _INVALID_PARAMS = -32602
+_ENDED = ("SESSION_NOT_FOUND", "SANDBOX_NOT_FOUND")
+_ENDED_IN_WORDS = ("ENOENT: there is no session '", "ENOENT: there is no sandbox '")
 
 
 def message_of(error: BaseException) -> str:
@@ -171,7 +176,7 @@ def error_of_name(name: str, about: str) -> SandboxError:
     return _CLASSES.get(name, SandboxError)(f"{name}: {about}", name)
 
 
-def error_of(code: int, message: str) -> SandboxError:
+def error_of(code: int, message: str, data: Any = None) -> SandboxError:
     """The exception for an error of the wire."""
     if code == _INVALID_PARAMS:
         return SandboxArgumentError(message)
@@ -179,4 +184,15 @@ def error_of(code: int, message: str) -> SandboxError:
         return ServerError(message)
     found = re.match(r"(E[A-Z0-9]+):", message)
     name = found[1] if found else None
-    return _CLASSES.get(name or "", SandboxError)(message, name)
+    error = _CLASSES.get(name or "", SandboxError)(message, name)
+    reason = data.get("code") if isinstance(data, dict) else None
+    error.reason = reason if isinstance(reason, str) else None
+    return error
+
+
+def has_ended(error: BaseException) -> bool:
+    """Whether it says that the sandbox itself is not there any more."""
+    if not isinstance(error, SandboxError):
+        return False
+    # Servers of the first release say it in words alone.
+    return error.reason in _ENDED if error.reason else error.message.startswith(_ENDED_IN_WORDS)

@@ -15,7 +15,7 @@ from concurrent.futures import TimeoutError as NoAnswer
 from typing import Any, Dict, Optional, Set
 
 from ._calls import Call
-from ._errors import ConnectionLostError, SandboxError, ServerError
+from ._errors import ConnectionLostError, SandboxError, ServerError, has_ended
 from ._progress import Progress
 from ._server import CallAnswerer, CommandListener, OutputHandler, QuestionHandler, Request, Server, _Pending
 from ._websocket import CONNECT_SECONDS, WebSocket, WebSocketEnded
@@ -23,7 +23,6 @@ from ._wire import request_line
 
 _READS = frozenset({"files.read", "files.list", "files.stat", "files.glob", "files.tarOut", "python.snapshotState", "env.get", "env.list",
                     "packages.list", "history.list", "snapshot.list", "figures", "ping", "session.list"})
-_NOT_THERE = ("ENOENT: there is no session '", "ENOENT: there is no sandbox '")
 GONE = "gone"
 """What a connection calls a sandbox whose session it has not found again."""
 
@@ -109,7 +108,7 @@ class RemoteServer(Server):
 
     def _of_ended(self, name: Optional[str], error: BaseException) -> BaseException:
         """What says that a sandbox is not there any more is not told as of a file that is not."""
-        if name is None or not isinstance(error, SandboxError) or not error.message.startswith(_NOT_THERE):
+        if name is None or not has_ended(error):
             return error
         self._ended_sandboxes.add(name)
         return ServerError(f"the sandbox has ended: {self._url} has no session {self.session_of(name) or name} any more")

@@ -324,7 +324,7 @@ class Server:
         if error is None:
             pending.future.set_result(message["result"])
         else:
-            pending.future.set_exception(error_of(error["code"], error["message"]))
+            pending.future.set_exception(error_of(error["code"], error["message"], error.get("data")))
 
     def _ask(self, message: dict[str, Any]) -> None:
         params = message.get("params", {})

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from .._errors import (CancelledError, ConnectionLostError, PoolFull, SandboxError, SandboxFileNotFoundError, SandboxLost,
-                       ServerError)
+                       ServerError, has_ended)
 from .._progress import Progress
 from .._remote import _set
 from .._server import CallAnswerer, CommandListener, OutputHandler, QuestionHandler, Request, Server
@@ -466,7 +466,7 @@ def _is_doubtful(error: BaseException, session_id: str) -> bool:
     if isinstance(error, CancelledError):
         return True
     return isinstance(error, SandboxError) and (error.errno_name in ("EIO", "ESRCH") or session_id in error.message
-                                                or "there is no sandbox '" in error.message)
+                                                or has_ended(error))
 
 
 class _Watched:

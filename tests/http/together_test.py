@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What many do with a session at the same time: nothing that was answered is lost, nothing is half of each."""
+import json
+import threading
+import time
+import unittest
+
+from server import Server
+from websocket import Rpc
+
+SECONDS = 4
+OCTETS = {"Content-Type": "application/octet-stream"}
+CONTENT_BYTES = 200_000  # of which a download is made in one piece
+
+
+def content_of(writer: int, number: int) -> bytes:
+    return (f"{writer}:{number};".encode() * CONTENT_BYTES)[:CONTENT_BYTES]
+
+
+class Together(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("serve", "--rate-limit", "1000000000")
+
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.server.stop() == 0
+
+    def session(self) -> str:
+        return "/sessions/" + self.server.json("POST", "/sessions")[1]["sessionId"]
+
+    def number_in(self, path: str, writer: int) -> int:
+        """Of the content there, which must be a whole one."""
+        status, _, content = self.server.ask("GET", f"{path}/files?filePath=f{writer}")
+        self.assertEqual(status, 200)
+        number = int(content.partition(b";")[0].partition(b":")[2])
+        self.assertEqual(content, content_of(writer, number))
+        return number
+
+    def test_uploads_while_it_is_paused_and_forked(self):
+        path = self.session()
+        done, wrong, over = {}, [], threading.Event()
+
+        def write(writer: int) -> None:
+            connection = self.server.connection()
+            number = 0
+            while not over.is_set():
+                number += 1
+                status, _, body = self.server.ask("POST", f"{path}/files?path=f{writer}&overwrite=true", content_of(writer, number),
+                                                  headers=OCTETS, connection=connection)
+                if status == 201:
+                    done[writer] = number
+                elif status != 409 or json.loads(body)["error"] != "INVALID_STATE":
+                    wrong.append((status, body))
+
+        writers = [threading.Thread(target=write, args=(writer,)) for writer in range(3)]
+        for writer in writers:
+            writer.start()
+        with Rpc(self.server.port) as rpc:
+            end = time.monotonic() + SECONDS
+            turns = 0
+            while time.monotonic() < end:
+                turns += 1
+                if len(done) < len(writers):
+                    continue
+                before = dict(done)
+                [fork] = rpc.call("session.fork", sessionId=path.rpartition("/")[2])["sessions"]
+                for writer, number in before.items():
+                    self.assertGreaterEqual(self.number_in("/sessions/" + fork["sessionId"], writer), number)
+                rpc.call("session.delete", sessionId=fork["sessionId"])
+                self.assertEqual(self.server.ask("POST", path + "/pause")[0], 200)
+                before = dict(done)
+                self.assertEqual(self.server.ask("POST", path + "/resume")[0], 200)
+                for writer, number in before.items():
+                    self.assertGreaterEqual(self.number_in(path, writer), number)
+        over.set()
+        for writer in writers:
+            writer.join()
+        self.assertEqual(wrong, [])
+        self.assertGreater(turns, 1)
+
+    def test_one_of_many_makes_a_file(self):
+        path = self.session()
+        for turn in range(40):
+            # All but the last byte, so that all of them are there at once.
+            waiting = []
+            for writer in range(6):
+                connection = self.server.connection()
+                content = content_of(writer, turn)
+                connection.putrequest("POST", f"{path}/files?path=new{turn}")
+                connection.putheader("Content-Length", str(len(content)))
+                connection.putheader("Content-Type", OCTETS["Content-Type"])
+                connection.endheaders(content[:-1])
+                waiting.append((connection, content))
+            for connection, content in waiting:
+                connection.send(content[-1:])
+            answers = [connection.getresponse() for connection, _ in waiting]
+            statuses = [answer.status for answer in answers]
+            for answer, (connection, _) in zip(answers, waiting):
+                answer.read()
+                connection.close()
+            self.assertEqual(sorted(statuses), [201] + [409] * 5)
+            self.assertEqual(self.server.ask("GET", f"{path}/files?filePath=new{turn}")[2], waiting[statuses.index(201)][1])
+
+
+if __name__ == "__main__":
+    unittest.main()
