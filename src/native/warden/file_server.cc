@@ -132,7 +132,7 @@ class FileServer {
       case FileOp::remove_all: return remove_one(AT_FDCWD, path, 0);
       case FileOp::rename: return error_of(::rename(path, other));
       case FileOp::change_mode: return error_of(::chmod(path, request.mode & 07777));
-      case FileOp::change_owner: return error_of(::chown(path, request.user, request.group));
+      case FileOp::change_owner: return change_owner(path, request);
       case FileOp::set_times:
       case FileOp::set_link_times: {
         const auto times = times_of(request);
@@ -150,6 +150,13 @@ class FileServer {
       case FileOp::remove_attribute: return error_of(::removexattr(path, other));
       default: return ENOSYS;
     }
+  }
+
+  // A filter may answer the call, without a look at what is there.
+  static int change_owner(const char* path, const FileRequest& request) {
+    struct stat of{};
+    if (::stat(path, &of) != 0) return errno;
+    return error_of(::chown(path, request.user, request.group));
   }
 
   static std::array<timespec, 2> times_of(const FileRequest& request) {
