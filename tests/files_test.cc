@@ -57,6 +57,39 @@ TEST(Files, PartsOfAFileAndSingleFolders) {
   EXPECT_EQ(files.make_directory("x/y").error(), Errno::noent);
 }
 
+TEST(Files, LinksTimesAndOwners) {
+  const auto sandbox = make_sandbox();
+  Files& files = sandbox->files();
+  ASSERT_TRUE(files.write("f", "content"));
+  ASSERT_TRUE(files.make_link("f", "hard"));
+  EXPECT_EQ(sandbox->run({.script = "stat -c '%h %s' f hard"}).stdout_data, "2 7\n2 7\n");
+  EXPECT_EQ(files.make_link("f", "hard").error(), Errno::exist);
+  EXPECT_EQ(files.make_link("none", "new").error(), Errno::noent);
+  EXPECT_EQ(files.make_link("f", "none/new").error(), Errno::noent);
+  EXPECT_EQ(files.make_link("f", "new/").error(), Errno::noent);
+  EXPECT_EQ(files.make_link("f", ".").error(), Errno::exist);
+  EXPECT_EQ(files.make_link(".", "new").error(), Errno::perm);
+  EXPECT_FALSE(files.make_link("/etc/passwd", "new")) << "as a user may not whom it is nothing of";
+  EXPECT_EQ(files.make_link("/proc/version", "new").error(), Errno::xdev);
+
+  ASSERT_TRUE(files.make_symlink("f", "soft"));
+  ASSERT_TRUE(files.make_link("soft", "soft too"));
+  EXPECT_EQ(files.link_stat("soft too")->target, "f");
+  constexpr std::int64_t day_ns = 86'400'000'000'000;
+  ASSERT_TRUE(files.set_times("soft", 1 * day_ns, 2 * day_ns));
+  ASSERT_TRUE(files.set_link_times("soft", 3 * day_ns, 4 * day_ns));
+  EXPECT_EQ(files.stat("f")->accessed_ns, 1 * day_ns);
+  EXPECT_EQ(files.stat("f")->modified_ns, 2 * day_ns);
+  EXPECT_EQ(files.link_stat("soft")->accessed_ns, 3 * day_ns);
+  EXPECT_EQ(files.link_stat("soft")->modified_ns, 4 * day_ns);
+
+  EXPECT_TRUE(files.change_owner("f", 1000, 1000)) << "as it is";
+  EXPECT_EQ(files.change_owner("f", 0, 1000).error(), Errno::perm);
+  EXPECT_EQ(files.change_owner("none", 0, 0).error(), Errno::noent);
+  EXPECT_TRUE(sandbox->files(Account::root).change_owner("/workspace/f", 0, 0));
+  EXPECT_EQ(files.stat("f")->user, 0u);
+}
+
 // What has changed, one line each.
 std::string changes_of(FolderWatch& watch) {
   static constexpr std::array words{"created", "written", "removed", "renamed", "attributes"};

@@ -45,6 +45,7 @@ struct FileInfo {
   std::uint32_t mode = 0;        // permission bits, 07777
   std::int64_t modified_ns = 0;  // since 1970, UTC
   std::int64_t created_ns = 0;
+  std::int64_t accessed_ns = 0;
   std::string target;  // of a symbolic link
   std::uint32_t user = 0;
   std::uint32_t group = 0;
@@ -79,9 +80,16 @@ class Files {
   Result<void> remove_all(std::string_view path);
   Result<void> rename(std::string_view from, std::string_view to, IfThere there = IfThere::replace);
   Result<void> change_mode(std::string_view path, std::uint32_t mode);
+  // EPERM where the sandbox's user may not.
+  Result<void> change_owner(std::string_view path, std::uint32_t user, std::uint32_t group);
   // Follows symbolic links. Times are since 1970, UTC.
   Result<void> set_times(std::string_view path, std::int64_t accessed_ns, std::int64_t modified_ns);
+  // Of what is there itself, a symbolic link too.
+  Result<void> set_link_times(std::string_view path, std::int64_t accessed_ns,
+                              std::int64_t modified_ns);
   Result<void> make_symlink(std::string_view target, std::string_view path);
+  // One more name of what is there; EPERM for a directory, EXDEV from one file system to another.
+  Result<void> make_link(std::string_view existing, std::string_view path);
   // Where a path leads, without symbolic links, "." and "..".
   Result<std::string> resolve(std::string_view path) const;
   // Extended attributes of the name space "user.": names with it. Follow symbolic links.

@@ -99,9 +99,14 @@ class FileBackend {
   virtual Result<void> rename(std::string_view from, std::string_view to,
                               IfThere there = IfThere::replace) = 0;
   virtual Result<void> change_mode(std::string_view path, std::uint32_t mode) = 0;
+  virtual Result<void> change_owner(std::string_view path, std::uint32_t user,
+                                    std::uint32_t group) = 0;
   virtual Result<void> set_times(std::string_view path, std::int64_t accessed_ns,
                                  std::int64_t modified_ns) = 0;
+  virtual Result<void> set_link_times(std::string_view path, std::int64_t accessed_ns,
+                                      std::int64_t modified_ns) = 0;
   virtual Result<void> make_symlink(std::string_view target, std::string_view path) = 0;
+  virtual Result<void> make_link(std::string_view existing, std::string_view path) = 0;
   virtual Result<std::string> resolve(std::string_view path) = 0;
   virtual Result<std::map<std::string, std::string>> attributes(std::string_view path) = 0;
   virtual Result<void> set_attribute(std::string_view path, std::string_view name,

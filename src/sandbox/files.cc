@@ -54,6 +54,10 @@ Result<void> Files::change_mode(std::string_view path, std::uint32_t mode) {
   return departure_->settled(files_.change_mode(path, mode));
 }
 
+Result<void> Files::change_owner(std::string_view path, std::uint32_t user, std::uint32_t group) {
+  return departure_->settled(files_.change_owner(path, user, group));
+}
+
 Result<void> Files::set_times(std::string_view path, std::int64_t accessed_ns,
                               std::int64_t modified_ns) {
   return departure_->settled(files_.set_times(path, accessed_ns, modified_ns));
@@ -61,6 +65,15 @@ Result<void> Files::set_times(std::string_view path, std::int64_t accessed_ns,
 
 Result<void> Files::make_symlink(std::string_view target, std::string_view path) {
   return departure_->settled(files_.make_symlink(target, path));
+}
+
+Result<void> Files::set_link_times(std::string_view path, std::int64_t accessed_ns,
+                                   std::int64_t modified_ns) {
+  return departure_->settled(files_.set_link_times(path, accessed_ns, modified_ns));
+}
+
+Result<void> Files::make_link(std::string_view existing, std::string_view path) {
+  return departure_->settled(files_.make_link(existing, path));
 }
 
 Result<std::string> Files::resolve(std::string_view path) const { return files_.resolve(path); }

@@ -27,6 +27,7 @@ FileInfo info_of(const vfs::FileInfo& info) {
           .mode = info.stat.mode,
           .modified_ns = info.stat.mtime.s * ns_per_s + info.stat.mtime.ns,
           .created_ns = info.stat.btime.s * ns_per_s + info.stat.btime.ns,
+          .accessed_ns = info.stat.atime.s * ns_per_s + info.stat.atime.ns,
           .target = info.target,
           .user = info.stat.uid,
           .group = info.stat.gid,
@@ -125,9 +126,20 @@ Result<void> WasmFiles::change_mode(std::string_view path, std::uint32_t mode) {
                            [&](vfs::PathOperations& files) { return files.chmod(path, mode); });
 }
 
+Result<void> WasmFiles::change_owner(std::string_view path, std::uint32_t user,
+                                     std::uint32_t group) {
+  return state_.with_files(
+      account_, [&](vfs::PathOperations& files) { return files.change_owner(path, user, group); });
+}
+
 Result<void> WasmFiles::make_symlink(std::string_view target, std::string_view path) {
   return state_.with_files(account_,
                            [&](vfs::PathOperations& files) { return files.symlink(target, path); });
+}
+
+Result<void> WasmFiles::make_link(std::string_view existing, std::string_view path) {
+  return state_.with_files(account_,
+                           [&](vfs::PathOperations& files) { return files.link(existing, path); });
 }
 
 Result<std::string> WasmFiles::resolve(std::string_view path) {

@@ -130,4 +130,12 @@ Result<void> WasmFiles::set_times(std::string_view path, std::int64_t accessed_n
   });
 }
 
+Result<void> WasmFiles::set_link_times(std::string_view path, std::int64_t accessed_ns,
+                                       std::int64_t modified_ns) {
+  return state_.with_files(account_, [&](vfs::PathOperations& files) {
+    return files.set_times(path, timestamp_of(accessed_ns), timestamp_of(modified_ns),
+                           vfs::Follow::no);
+  });
+}
+
 }  // namespace cloche::sandbox

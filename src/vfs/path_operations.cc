@@ -179,8 +179,8 @@ Result<std::unique_ptr<NodeIo>> PathOperations::open_file(std::string_view path,
 }
 
 Result<void> PathOperations::set_times(std::string_view path, Timestamp accessed,
-                                       Timestamp modified) {
-  CLOCHE_ASSIGN(const Node node, space_.lookup(start_, path, Follow::yes, cred_));
+                                       Timestamp modified, Follow follow) {
+  CLOCHE_ASSIGN(const Node node, space_.lookup(start_, path, follow, cred_));
   using Kind = TimeChange::Kind;
   return vfs::set_times(node, {Kind::at, accessed}, {Kind::at, modified}, {}, cred_);
 }
@@ -359,6 +359,14 @@ Result<void> PathOperations::symlink(std::string_view target, std::string_view p
   if (found.trailing_slash) return Errno::noent;
   CLOCHE_TRY(vfs::symlink(found.parent, found.name, target, cred_));
   return {};
+}
+
+Result<void> PathOperations::link(std::string_view existing, std::string_view path) {
+  CLOCHE_ASSIGN(const Node node, space_.lookup(start_, existing, Follow::no, cred_));
+  CLOCHE_ASSIGN(const Resolved found, space_.resolve(start_, path, Follow::no, cred_));
+  if (found.target) return Errno::exist;
+  if (found.trailing_slash) return Errno::noent;
+  return vfs::link(node, found.parent, found.name, cred_);
 }
 
 Result<std::vector<std::string>> PathOperations::glob(std::string_view pattern,

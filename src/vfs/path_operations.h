@@ -58,8 +58,11 @@ class PathOperations {
                       RenameMode mode = RenameMode::replace);
   Result<void> chmod(std::string_view path, std::uint32_t mode);
   Result<void> change_owner(std::string_view path, std::uint32_t user, std::uint32_t group);
-  Result<void> set_times(std::string_view path, Timestamp accessed, Timestamp modified);
+  Result<void> set_times(std::string_view path, Timestamp accessed, Timestamp modified,
+                         Follow follow = Follow::yes);
   Result<void> symlink(std::string_view target, std::string_view path);
+  // One more name; a symbolic link gets one itself.
+  Result<void> link(std::string_view existing, std::string_view path);
   // Absolute, without symbolic links, "." and "..".
   Result<std::string> real_path(std::string_view path);
   // Extended attributes; these follow symbolic links.

@@ -19,6 +19,8 @@ class FileProtocol {
   virtual void feed(std::string_view bytes, std::string& out) = 0;
   // It has more of the client's than it could answer: give it none until that is done.
   virtual bool stalled() const { return false; }
+  // It goes on by itself when it is fed with nothing.
+  virtual bool has_more() const { return false; }
   // The client sends no more.
   virtual void end_input() = 0;
   virtual bool done() const = 0;

@@ -294,7 +294,7 @@ bool SessionChannel::pump_output() {
   const bool empty = sending_[0].empty() && sending_[1].empty();
   if (ended && empty) return end();
   if (files_ && empty && files_->done()) return end();
-  return moved;
+  return moved || (files_ && files_->has_more());
 }
 
 bool SessionChannel::drop_output() {
@@ -302,7 +302,7 @@ bool SessionChannel::drop_output() {
   for (std::string& text : sending_) text.clear();
   if (files_ && !files_->done()) {
     files_->feed({}, sending_[0]);
-    moved = moved || !sending_[0].empty();
+    moved = moved || !sending_[0].empty() || files_->has_more();
   }
   over_ = files_ && files_->done();
   if (live_) {

@@ -14,32 +14,9 @@ using namespace sftp;
 
 namespace {
 
-constexpr std::uint32_t packet_max_bytes = 256 << 10;
-constexpr std::size_t read_max_bytes = 128 << 10;
 // A small request asks for much: others wait while that much has not been sent.
 constexpr std::size_t out_max_bytes = 1 << 20;
-constexpr std::size_t handles_max = 256;
 constexpr std::size_t entries_per_answer = 100;
-
-// Without "." and "..", as text: clients ask for this of paths that do not exist, too.
-std::string normal_path(std::string_view path) {
-  std::string whole = path.starts_with('/') ? std::string(path) : "/workspace/" + std::string(path);
-  std::vector<std::string_view> parts;
-  std::string_view rest = whole;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('/'), rest.size());
-    const std::string_view part = rest.substr(0, end);
-    if (part == "..") {
-      if (!parts.empty()) parts.pop_back();
-    } else if (!part.empty() && part != ".") {
-      parts.push_back(part);
-    }
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  std::string normal;
-  for (const std::string_view part : parts) normal.append("/").append(part);
-  return normal.empty() ? "/" : normal;
-}
 
 OpenMode mode_of(std::uint32_t flags) {
   const bool writes = (flags & (f_write | f_append)) != 0;
@@ -52,24 +29,18 @@ OpenMode mode_of(std::uint32_t flags) {
   return mode;
 }
 
-}  // namespace
-
-struct SftpServer::Handle {
-  std::unique_ptr<OpenFile> file;
-  bool appends = false;
-  // Of a folder.
-  std::vector<FileInfo> entries;
-  std::size_t next = 0;
-  OpenFolders::Share share;
-};
-
-namespace {
-
 // Where nothing has changed a save costs nothing.
 bool says_that_something_is_done(std::uint8_t type) {
   return type == t_close || type == t_setstat || type == t_fsetstat || type == t_remove ||
          type == t_mkdir || type == t_rmdir || type == t_rename || type == t_symlink ||
          type == t_extended;
+}
+
+// Nobody can give an open file away; to say whose it is already changes nothing.
+Result<void> keep_owner(const Result<FileInfo>& info,
+                        std::pair<std::uint32_t, std::uint32_t> owner) {
+  if (!info) return info.error();
+  return owner == std::pair(info->user, info->group) ? Result<void>() : Errno::perm;
 }
 
 }  // namespace
@@ -86,9 +57,10 @@ SftpServer::~SftpServer() = default;
 void SftpServer::feed(std::string_view bytes, std::string& out) {
   if (failed_) return;
   pending_ += bytes;
+  if (copy_) go_on_copying(out);
   std::size_t at = 0;
-  stalled_ = false;
-  while (pending_.size() - at >= 4) {
+  stalled_ = copy_.has_value();
+  while (!stalled_ && pending_.size() - at >= 4) {
     const std::uint32_t size = PacketReader(std::string_view(pending_).substr(at)).u32();
     if (size == 0 || size > packet_max_bytes) {
       failed_ = true;
@@ -101,6 +73,7 @@ void SftpServer::feed(std::string_view bytes, std::string& out) {
     }
     answer(std::string_view(pending_).substr(at + 4, size), out);
     at += 4 + size;
+    stalled_ = copy_.has_value();
   }
   pending_.erase(0, at);
 }
@@ -126,24 +99,37 @@ void SftpServer::answer(std::string_view packet, std::string& out) {
                          .string("statvfs@openssh.com")
                          .string("2")
                          .string("fstatvfs@openssh.com")
-                         .string("2"));
+                         .string("2")
+                         .string("hardlink@openssh.com")
+                         .string("1")
+                         .string("lsetstat@openssh.com")
+                         .string("1")
+                         .string("expand-path@openssh.com")
+                         .string("1")
+                         .string("copy-data")
+                         .string("1")
+                         .string("home-directory")
+                         .string("1"));
   }
   const std::uint32_t id = in.u32();
   std::string own;
   serve(type, id, in, own);
-  if (in.good() && save_ && says_that_something_is_done(type)) {
-    if (const Result<void> saved = save_(); !saved) {
-      own.clear();
-      send_status(own, id, s_failure,
-                  "Not saved: " + std::string(errno_info(saved.error()).message));
-    }
-  }
+  if (in.good() && says_that_something_is_done(type) && !copy_) save(id, own);
   // An answer to half a request would be an answer to another one.
   if (!in.good()) {
     own.clear();
     send_status(own, id, s_bad_message, "Bad message");
   }
   out += own;
+}
+
+void SftpServer::save(std::uint32_t id, std::string& answer) {
+  if (!save_) return;
+  const Result<void> saved = save_();
+  if (saved) return;
+  answer.clear();
+  send_status(answer, id, s_failure,
+              "Not saved: " + std::string(errno_info(saved.error()).message));
 }
 
 void SftpServer::serve(std::uint8_t type, std::uint32_t id, PacketReader& in, std::string& out) {
@@ -269,6 +255,9 @@ void SftpServer::set_stat(std::uint8_t type, std::uint32_t id, PacketReader& in,
   }
   Result<void> done;
   if (wanted.size) done = (file ? file : opened.get())->truncate(*wanted.size);
+  if (done && wanted.owner)
+    done = file ? keep_owner(file->stat(), *wanted.owner)
+                : files_.change_owner(name, wanted.owner->first, wanted.owner->second);
   if (done && wanted.permissions) {
     done = file ? file->change_mode(*wanted.permissions)
                 : files_.change_mode(name, *wanted.permissions);
@@ -278,7 +267,7 @@ void SftpServer::set_stat(std::uint8_t type, std::uint32_t id, PacketReader& in,
     const std::int64_t modified = wanted.times->second * ns_per_s;
     done = file ? file->set_times(accessed, modified) : files_.set_times(name, accessed, modified);
   }
-  if (done && !file && !wanted.size && !wanted.permissions && !wanted.times) {
+  if (done && !file && !wanted.size && !wanted.owner && !wanted.permissions && !wanted.times) {
     const Result<FileInfo> there = files_.stat(name);
     if (!there) done = there.error();
   }
@@ -318,22 +307,55 @@ void SftpServer::read_folder(std::uint32_t id, PacketReader& in, std::string& ou
     handle->share = {};
     return send_status(out, id, s_eof, "End of folder");
   }
+  // In an image of the linux engine it may be called anything.
+  const SandboxOptions& sandbox = sandbox_.options();
+  const std::string_view user =
+      sandbox.engine == EngineKind::wasm ? std::string_view(sandbox.user) : std::string_view();
   PacketWriter answer;
   answer.byte(t_name).u32(id).u32(static_cast<std::uint32_t>(count));
   for (std::size_t i = 0; i < count; ++i) {
     const FileInfo& info = handle->entries[handle->next++];
-    answer.string(info.name).string(long_name(info));
+    answer.string(info.name).string(long_name(info, user));
     write_attributes(answer, info);
   }
   send(out, answer);
+}
+
+std::string SftpServer::home() const {
+  const Result<std::string> home = files_.resolve(".");
+  return home ? *home : sandbox_.options().home;
+}
+
+// Without "." and "..", as text: clients ask for this of paths that do not exist, too.
+std::string SftpServer::normal_path(std::string_view path) const {
+  const std::string whole =
+      path.starts_with('/') ? std::string(path) : home() + "/" + std::string(path);
+  std::vector<std::string_view> parts;
+  std::string_view rest = whole;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('/'), rest.size());
+    const std::string_view part = rest.substr(0, end);
+    if (part == "..") {
+      if (!parts.empty()) parts.pop_back();
+    } else if (!part.empty() && part != ".") {
+      parts.push_back(part);
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  std::string normal;
+  for (const std::string_view part : parts) normal.append("/").append(part);
+  return normal.empty() ? "/" : normal;
+}
+
+void SftpServer::send_name(std::uint32_t id, std::string_view name, std::string& out) {
+  send(out, PacketWriter().byte(t_name).u32(id).u32(1).string(name).string(name).u32(0));
 }
 
 void SftpServer::real_path(std::uint32_t id, PacketReader& in, std::string& out) {
   const std::string_view path = in.string();
   if (!in.good()) return;
   const Result<std::string> leads_to = files_.resolve(path);
-  const std::string normal = leads_to ? *leads_to : normal_path(path);
-  send(out, PacketWriter().byte(t_name).u32(id).u32(1).string(normal).string(normal).u32(0));
+  send_name(id, leads_to ? *leads_to : normal_path(path), out);
 }
 
 void SftpServer::read_link(std::uint32_t id, PacketReader& in, std::string& out) {
@@ -342,8 +364,7 @@ void SftpServer::read_link(std::uint32_t id, PacketReader& in, std::string& out)
   const Result<FileInfo> info = files_.link_stat(path);
   if (!info) return send_error(out, id, info.error());
   if (info->kind != FileKind::symlink) return send_error(out, id, Errno::inval);
-  send(out,
-       PacketWriter().byte(t_name).u32(id).u32(1).string(info->target).string(info->target).u32(0));
+  send_name(id, info->target, out);
 }
 
 void SftpServer::rename(std::uint32_t id, PacketReader& in, std::string& out, IfThere there) {
@@ -362,56 +383,6 @@ void SftpServer::remove(std::uint8_t type, std::uint32_t id, PacketReader& in, s
   if (type == t_remove && is_folder) return send_error(out, id, Errno::isdir);
   if (type == t_rmdir && !is_folder) return send_error(out, id, Errno::notdir);
   send_done(out, id, files_.remove(path));
-}
-
-void SftpServer::extended(std::uint32_t id, PacketReader& in, std::string& out) {
-  const std::string_view name = in.string();
-  if (name == "posix-rename@openssh.com") return rename(id, in, out, IfThere::replace);
-  if (name == "fsync@openssh.com") {
-    const Handle* handle = find(in.string());
-    if (!in.good()) return;
-    return handle ? send_status(out, id, s_ok, "Success")
-                  : send_status(out, id, s_failure, "No such handle");
-  }
-  if (name == "limits@openssh.com") {
-    return send(out, PacketWriter()
-                         .byte(t_extended_reply)
-                         .u32(id)
-                         .u64(packet_max_bytes)
-                         .u64(read_max_bytes)
-                         .u64(packet_max_bytes - 1024)
-                         .u64(handles_max));
-  }
-  // One filesystem, whatever path or handle they name.
-  if (name == "statvfs@openssh.com" || name == "fstatvfs@openssh.com") return space(id, out);
-  send_status(out, id, s_unsupported, "Operation unsupported");
-}
-
-// What the session may write, and how much of it is left: struct statvfs in 64-bit numbers.
-void SftpServer::space(std::uint32_t id, std::string& out) {
-  constexpr std::uint64_t block_bytes = 4096;
-  constexpr std::uint64_t name_max_bytes = 255;
-  const SandboxOptions& limits = sandbox_.options();
-  const SandboxUsage used = sandbox_.usage();
-  const auto left = [](std::uint64_t limit, std::uint64_t taken) {
-    return limit - std::min(limit, taken);
-  };
-  const std::uint64_t free_blocks = left(limits.file_limit_bytes, used.file_bytes) / block_bytes;
-  const std::uint64_t free_inodes = left(limits.file_limit_inodes, used.file_inodes);
-  send(out, PacketWriter()
-                .byte(t_extended_reply)
-                .u32(id)
-                .u64(block_bytes)
-                .u64(block_bytes)
-                .u64(limits.file_limit_bytes / block_bytes)
-                .u64(free_blocks)
-                .u64(free_blocks)
-                .u64(limits.file_limit_inodes)
-                .u64(free_inodes)
-                .u64(free_inodes)
-                .u64(1)  // the filesystem's id
-                .u64(0)  // of the flags neither read-only nor no-setuid
-                .u64(name_max_bytes));
 }
 
 }  // namespace cloche::ssh

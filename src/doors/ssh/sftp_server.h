@@ -2,7 +2,8 @@
 // SftpServer: the SFTP protocol, version 3 (draft-ietf-secsh-filexfer-02), over the files of a
 // sandbox. Bytes in, bytes out: it knows nothing of SSH.
 //
-// Requests are answered in their order. What a client may hold is bounded: the size of a request,
+// Requests are answered in their order; one for a copy within the sandbox is worked at in pieces.
+// What a client may hold is bounded: the size of a request,
 // the number of handles, the entries of open folders, what a read or a listing returns. A client
 // that breaks the framing is told nothing more, and is done.
 #pragma once
@@ -11,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,12 +44,30 @@ class SftpServer final : public FileProtocol {
   // when it is called with nothing.
   void feed(std::string_view bytes, std::string& out) override;
   bool stalled() const override { return stalled_; }
+  bool has_more() const override { return copy_.has_value(); }
   void end_input() override { ended_ = true; }
   bool done() const override { return failed_ || (ended_ && !stalled_); }
   int exit_code() const override { return failed_ ? 1 : 0; }
 
  private:
-  struct Handle;
+  struct Handle {
+    std::unique_ptr<OpenFile> file;
+    bool appends = false;
+    // Of a folder.
+    std::vector<FileInfo> entries;
+    std::size_t next = 0;
+    OpenFolders::Share share;
+  };
+  // A request for it, as far as it has come.
+  struct Copy {
+    std::uint32_t id = 0;
+    std::string from;
+    std::uint64_t from_offset = 0;
+    std::uint64_t left_bytes = 0;
+    bool to_end = false;  // and not so many
+    std::string to;
+    std::uint64_t to_offset = 0;
+  };
 
   void answer(std::string_view packet, std::string& out);
   void serve(std::uint8_t type, std::uint32_t id, PacketReader& in, std::string& out);
@@ -64,7 +84,20 @@ class SftpServer final : public FileProtocol {
   void rename(std::uint32_t id, PacketReader& in, std::string& out, IfThere there);
   void remove(std::uint8_t type, std::uint32_t id, PacketReader& in, std::string& out);
   void extended(std::uint32_t id, PacketReader& in, std::string& out);
+  bool extended_at_path(std::string_view name, std::uint32_t id, PacketReader& in,
+                        std::string& out);
+  bool extended_at_handle(std::string_view name, std::uint32_t id, PacketReader& in,
+                          std::string& out);
+  void set_link_stat(std::uint32_t id, PacketReader& in, std::string& out);
+  void expand(std::uint32_t id, std::string_view path, std::string& out);
+  void begin_copy(std::uint32_t id, PacketReader& in, std::string& out);
+  void go_on_copying(std::string& out);
+  std::optional<Result<void>> copy_piece();
   void space(std::uint32_t id, std::string& out);
+  void send_name(std::uint32_t id, std::string_view name, std::string& out);
+  void save(std::uint32_t id, std::string& answer);
+  std::string home() const;
+  std::string normal_path(std::string_view path) const;
 
   Handle* find(std::string_view name);
   std::string add(Handle handle);
@@ -77,6 +110,7 @@ class SftpServer final : public FileProtocol {
   std::string pending_;
   std::map<std::string, Handle, std::less<>> handles_;
   std::uint64_t last_handle_ = 0;
+  std::optional<Copy> copy_;
   bool started_ = false;
   bool ended_ = false;
   bool failed_ = false;

@@ -28,6 +28,13 @@ std::uint32_t seconds_of(std::int64_t ns) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(ns / ns_per_s, 0, UINT32_MAX));
 }
 
+constexpr std::uint32_t usual_user = 1000;  // and its group
+
+std::string name_of(std::uint32_t id, std::string_view user) {
+  if (id == 0) return "root";
+  return id == usual_user && !user.empty() ? std::string(user) : std::to_string(id);
+}
+
 // What has a status of its own is said in OpenSSH's words, which some clients compare.
 std::string_view sentence_of(std::uint32_t code, Errno error) {
   switch (code) {
@@ -44,9 +51,9 @@ Attributes read_attributes(PacketReader& in) {
   Attributes attributes;
   const std::uint32_t flags = in.u32();
   if (flags & a_size) attributes.size = in.u64();
-  if (flags & a_owner) {  // there is one user
-    in.u32();
-    in.u32();
+  if (flags & a_owner) {
+    const std::uint32_t user = in.u32();
+    attributes.owner = {user, in.u32()};
   }
   if (flags & a_permissions) attributes.permissions = in.u32() & 07777;
   if (flags & a_times) {
@@ -63,17 +70,16 @@ Attributes read_attributes(PacketReader& in) {
 }
 
 void write_attributes(PacketWriter& to, const FileInfo& info) {
-  const std::uint32_t modified = seconds_of(info.modified_ns);
   to.u32(a_size | a_owner | a_permissions | a_times)
       .u64(info.size_bytes)
-      .u32(1000)
-      .u32(1000)
+      .u32(info.user)
+      .u32(info.group)
       .u32(type_bits(info.kind) | info.mode)
-      .u32(modified)
-      .u32(modified);
+      .u32(seconds_of(info.accessed_ns))
+      .u32(seconds_of(info.modified_ns));
 }
 
-std::string long_name(const FileInfo& info) {
+std::string long_name(const FileInfo& info, std::string_view user) {
   std::string mode = "?rwxrwxrwx";
   mode[0] = info.kind == FileKind::directory ? 'd' : info.kind == FileKind::symlink ? 'l' : '-';
   for (std::size_t i = 0; i < 9; ++i) {
@@ -85,8 +91,8 @@ std::string long_name(const FileInfo& info) {
   std::array<char, 32> date{};
   const bool recent = std::abs(std::time(nullptr) - seconds) < 180L * 24 * 3600;
   (void)std::strftime(date.data(), date.size(), recent ? "%b %e %H:%M" : "%b %e  %Y", &parts);
-  return fmt::format("{} {:>4} {:<8} {:<8} {:>8} {} {}", mode, 1, "sandbox", "sandbox",
-                     info.size_bytes, date.data(), info.name);
+  return fmt::format("{} {:>4} {:<8} {:<8} {:>8} {} {}", mode, 1, name_of(info.user, user),
+                     name_of(info.group, user), info.size_bytes, date.data(), info.name);
 }
 
 void send(std::string& out, const PacketWriter& packet) {

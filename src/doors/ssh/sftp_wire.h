@@ -72,6 +72,7 @@ enum AttrFlag : std::uint32_t {
 
 struct Attributes {
   std::optional<std::uint64_t> size;
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> owner;  // user, group
   std::optional<std::uint32_t> permissions;
   std::optional<std::pair<std::uint32_t, std::uint32_t>> times;  // access, modification
 };
@@ -79,8 +80,13 @@ struct Attributes {
 Attributes read_attributes(PacketReader& in);
 void write_attributes(PacketWriter& to, const FileInfo& info);
 
-// A line as `ls -l` writes it, which is what version 3 has for people.
-std::string long_name(const FileInfo& info);
+// A line as `ls -l` writes it, which is what version 3 has for people. `user`: what the sandbox's
+// user is called, where its number is the usual one; empty: that is not known.
+std::string long_name(const FileInfo& info, std::string_view user);
+
+inline constexpr std::uint32_t packet_max_bytes = 256 << 10;
+inline constexpr std::size_t read_max_bytes = 128 << 10;
+inline constexpr std::size_t handles_max = 256;
 
 // Each appends a whole packet to `out`.
 void send(std::string& out, const PacketWriter& packet);

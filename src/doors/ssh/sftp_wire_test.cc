@@ -20,6 +20,9 @@ FileInfo some_file() {
   info.size_bytes = std::uint64_t{5} << 32;
   info.mode = 0640;
   info.modified_ns = 1'000'000'000 * ns_per_s;
+  info.accessed_ns = 1'100'000'000 * ns_per_s;
+  info.user = 1000;
+  info.group = 1001;
   return info;
 }
 
@@ -57,6 +60,7 @@ TEST(SftpWire, AttributesAreThoseThatTheFlagsName) {
   PacketReader in(all.bytes());
   const Attributes attributes = read_attributes(in);
   EXPECT_EQ(attributes.size, 77u);
+  EXPECT_EQ(attributes.owner, std::make_pair(std::uint32_t{12}, std::uint32_t{34}));
   EXPECT_EQ(attributes.permissions, 0751u) << "the kind of a file is nobody's to set";
   EXPECT_EQ(attributes.times, std::make_pair(std::uint32_t{111}, std::uint32_t{222}));
   EXPECT_EQ(in.byte(), 9);
@@ -66,7 +70,7 @@ TEST(SftpWire, AttributesAreThoseThatTheFlagsName) {
   none.u32(0);
   PacketReader empty(none.bytes());
   const Attributes nothing = read_attributes(empty);
-  EXPECT_FALSE(nothing.size || nothing.permissions || nothing.times);
+  EXPECT_FALSE(nothing.size || nothing.owner || nothing.permissions || nothing.times);
   EXPECT_TRUE(empty.good());
 }
 
@@ -103,9 +107,9 @@ TEST(SftpWire, AFileIsToldWithItsKindModeSizeAndTime) {
     EXPECT_EQ(in.u32(), std::uint32_t{a_size | a_owner | a_permissions | a_times});
     EXPECT_EQ(in.u64(), std::uint64_t{5} << 32);
     EXPECT_EQ(in.u32(), 1000u);
-    EXPECT_EQ(in.u32(), 1000u);
+    EXPECT_EQ(in.u32(), 1001u);
     EXPECT_EQ(in.u32(), mode);
-    EXPECT_EQ(in.u32(), 1'000'000'000u);
+    EXPECT_EQ(in.u32(), 1'100'000'000u);
     EXPECT_EQ(in.u32(), 1'000'000'000u);
     EXPECT_TRUE(in.good());
   }
@@ -119,7 +123,7 @@ TEST(SftpWire, ATimeThatTheWireCannotSayIsTheNearestOne) {
     PacketWriter out;
     write_attributes(out, info);
     PacketReader in(out.bytes());
-    in.u32(), in.u64(), in.u32(), in.u32(), in.u32();
+    in.u32(), in.u64(), in.u32(), in.u32(), in.u32(), in.u32();
     return in.u32();
   };
   EXPECT_EQ(told(-5 * ns_per_s), 0u);
@@ -127,16 +131,17 @@ TEST(SftpWire, ATimeThatTheWireCannotSayIsTheNearestOne) {
 }
 
 TEST(SftpWire, ALineForPeopleIsThatOfLs) {
-  EXPECT_EQ(long_name(some_file()),
-            "-rw-r-----    1 sandbox  sandbox  21474836480 Sep  9  2001 notes.txt");
+  EXPECT_EQ(long_name(some_file(), "sandbox"),
+            "-rw-r-----    1 sandbox  1001     21474836480 Sep  9  2001 notes.txt");
   FileInfo folder = some_file();
   folder.kind = FileKind::directory;
   folder.mode = 0711;
   folder.size_bytes = 0;
   folder.name = "sub";
-  EXPECT_EQ(long_name(folder), "drwx--x--x    1 sandbox  sandbox         0 Sep  9  2001 sub");
+  folder.group = 0;
+  EXPECT_EQ(long_name(folder, ""), "drwx--x--x    1 1000     root            0 Sep  9  2001 sub");
   folder.kind = FileKind::symlink;
-  EXPECT_TRUE(long_name(folder).starts_with("lrwx--x--x "));
+  EXPECT_TRUE(long_name(folder, "ann").starts_with("lrwx--x--x "));
 }
 
 TEST(SftpWire, ALineOfARecentFileHasTheHour) {
@@ -147,7 +152,7 @@ TEST(SftpWire, ALineOfARecentFileHasTheHour) {
   ASSERT_NE(::gmtime_r(&yesterday, &parts), nullptr);
   char hour[16];
   ASSERT_GT(std::strftime(hour, sizeof hour, " %H:%M ", &parts), 0u);
-  EXPECT_NE(long_name(info).find(hour), std::string::npos) << long_name(info);
+  EXPECT_NE(long_name(info, "ann").find(hour), std::string::npos) << long_name(info, "ann");
 }
 
 TEST(SftpWire, PacketsOfOneAnswerFollowEachOther) {

@@ -43,6 +43,7 @@ Result<FileEntry> take_entry(std::string_view& bytes) {
                   .size = head.size,
                   .modified_ns = head.modified_ns,
                   .created_ns = head.created_ns,
+                  .accessed_ns = head.accessed_ns,
                   .user = head.user,
                   .group = head.group,
                   .inode = head.inode};
@@ -247,14 +248,30 @@ Result<void> FileClient::change_mode(std::string_view path, std::uint32_t mode) 
   return at({.op = FileOp::change_mode, .mode = mode}, path);
 }
 
+Result<void> FileClient::change_owner(std::string_view path, std::uint32_t user,
+                                      std::uint32_t group) {
+  return at({.op = FileOp::change_owner, .user = user, .group = group}, path);
+}
+
 Result<void> FileClient::set_times(std::string_view path, const Times& times) {
   return at(
       {.op = FileOp::set_times, .accessed_ns = times.accessed_ns, .modified_ns = times.modified_ns},
       path);
 }
 
+Result<void> FileClient::set_link_times(std::string_view path, const Times& times) {
+  return at({.op = FileOp::set_link_times,
+             .accessed_ns = times.accessed_ns,
+             .modified_ns = times.modified_ns},
+            path);
+}
+
 Result<void> FileClient::symlink(std::string_view target, std::string_view path) {
   return at({.op = FileOp::symlink}, path, target);
+}
+
+Result<void> FileClient::link(std::string_view existing, std::string_view path) {
+  return at({.op = FileOp::link}, path, existing);
 }
 
 Result<std::string> FileClient::resolve(std::string_view path) {

@@ -26,6 +26,7 @@ struct FileEntry {
   std::uint64_t size = 0;
   std::int64_t modified_ns = 0;
   std::int64_t created_ns = 0;
+  std::int64_t accessed_ns = 0;
   std::uint32_t user = 0;
   std::uint32_t group = 0;
   std::uint64_t inode = 0;
@@ -74,8 +75,12 @@ class FileClient {
   enum class Target : std::uint8_t { replaced, kept };  // kept: EEXIST where anything is there
   Result<void> rename(std::string_view from, std::string_view to, Target target);
   Result<void> change_mode(std::string_view path, std::uint32_t mode);
+  Result<void> change_owner(std::string_view path, std::uint32_t user, std::uint32_t group);
   Result<void> set_times(std::string_view path, const Times& times);
+  // Of a symbolic link itself.
+  Result<void> set_link_times(std::string_view path, const Times& times);
   Result<void> symlink(std::string_view target, std::string_view path);
+  Result<void> link(std::string_view existing, std::string_view path);
   Result<std::string> resolve(std::string_view path);
   // Extended attributes; these follow links.
   Result<std::vector<std::string>> attribute_names(std::string_view path);

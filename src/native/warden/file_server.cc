@@ -132,11 +132,15 @@ class FileServer {
       case FileOp::remove_all: return remove_one(AT_FDCWD, path, 0);
       case FileOp::rename: return rename(path, other, request.number);
       case FileOp::change_mode: return error_of(::chmod(path, request.mode & 07777));
-      case FileOp::set_times: {
+      case FileOp::change_owner: return change_owner(path, request);
+      case FileOp::set_times:
+      case FileOp::set_link_times: {
         const auto times = times_of(request);
-        return error_of(::utimensat(AT_FDCWD, path, times.data(), 0));
+        const int follow = request.op == FileOp::set_times ? 0 : AT_SYMLINK_NOFOLLOW;
+        return error_of(::utimensat(AT_FDCWD, path, times.data(), follow));
       }
       case FileOp::symlink: return error_of(::symlink(other, path));
+      case FileOp::link: return error_of(::linkat(AT_FDCWD, other, AT_FDCWD, path, 0));
       case FileOp::resolve: return resolve(path);
       case FileOp::attribute_names:
         return give(::listxattr(path, reinterpret_cast<char*>(out_.data()), most_attribute));
@@ -146,6 +150,13 @@ class FileServer {
       case FileOp::remove_attribute: return error_of(::removexattr(path, other));
       default: return ENOSYS;
     }
+  }
+
+  // A filter may answer the call, without a look at what is there.
+  static int change_owner(const char* path, const FileRequest& request) {
+    struct stat of{};
+    if (::stat(path, &of) != 0) return errno;
+    return error_of(::chown(path, request.user, request.group));
   }
 
   static std::array<timespec, 2> times_of(const FileRequest& request) {
@@ -287,6 +298,7 @@ class FileServer {
                     .created_ns = (of.stx_mask & STATX_BTIME) != 0
                                       ? ns_of(of.stx_btime.tv_sec, of.stx_btime.tv_nsec)
                                       : ns_of(of.stx_ctime.tv_sec, of.stx_ctime.tv_nsec),
+                    .accessed_ns = ns_of(of.stx_atime.tv_sec, of.stx_atime.tv_nsec),
                     .inode = of.stx_ino,
                     .mode = of.stx_mode,
                     .user = of.stx_uid,

@@ -315,8 +315,11 @@ enum class FileOp : std::uint8_t {
   remove_all,      // path
   rename,          // path, other; number: 1 where nothing may be there
   change_mode,     // path, mode
+  change_owner,    // path, user, group
   set_times,       // path, times
+  set_link_times,  // path, times: of a symbolic link itself
   symlink,         // path, other: the target
+  link,            // path, other: what is there
   resolve,         // path; answer: where it leads
   attribute_names,   // path; answer: names, each ended by a zero
   attribute,         // path, other: the name; answer: the value
@@ -334,6 +337,8 @@ struct FileRequest {
   std::uint32_t handle = 0;
   std::uint32_t number = 0;
   std::uint32_t mode = 0;
+  std::uint32_t user = 0;
+  std::uint32_t group = 0;
   std::uint64_t offset = 0;
   std::int64_t accessed_ns = 0;
   std::int64_t modified_ns = 0;
@@ -344,6 +349,7 @@ struct FileEntry {
   std::uint64_t size = 0;
   std::int64_t modified_ns = 0;
   std::int64_t created_ns = 0;
+  std::int64_t accessed_ns = 0;
   std::uint64_t inode = 0;
   std::uint32_t mode = 0;  // with the type, as stat has it
   std::uint32_t user = 0;

@@ -228,6 +228,27 @@ TEST_P(NativeSandbox, FilesHaveOwnersPathsAndAttributes) {
   EXPECT_EQ(files.remove_attribute("a/b", "user.colour").error(), Errno::nodata);
 }
 
+TEST_P(NativeSandbox, FilesHaveLinksAndTimes) {
+  FileBackend& files = sandbox_->files(Account::user);
+  ASSERT_TRUE(files.write("f", "content", 0600).ok());
+  ASSERT_TRUE(files.make_link("f", "hard").ok());
+  EXPECT_EQ(run("stat -c '%h %s' f hard").stdout_data, "2 7\n2 7\n");
+  EXPECT_EQ(files.make_link("f", "hard").error(), Errno::exist);
+  EXPECT_EQ(files.make_link("none", "new").error(), Errno::noent);
+  EXPECT_EQ(files.make_link(".", "new").error(), Errno::perm);
+  ASSERT_TRUE(files.make_symlink("f", "soft").ok());
+  ASSERT_TRUE(files.make_link("soft", "soft too").ok());
+  EXPECT_EQ(files.link_stat("soft too")->target, "f");
+  constexpr std::int64_t day_ns = 86'400'000'000'000;
+  ASSERT_TRUE(files.set_times("soft", 1 * day_ns, 2 * day_ns).ok());
+  ASSERT_TRUE(files.set_link_times("soft", 3 * day_ns, 4 * day_ns).ok());
+  EXPECT_EQ(files.stat("f")->accessed_ns, 1 * day_ns);
+  EXPECT_EQ(files.stat("f")->modified_ns, 2 * day_ns);
+  EXPECT_EQ(files.link_stat("soft")->modified_ns, 4 * day_ns);
+  EXPECT_TRUE(files.change_owner("f", 0, 0).ok());
+  EXPECT_EQ(files.change_owner("none", 0, 0).error(), Errno::noent);
+}
+
 TEST_P(NativeSandbox, RootIsAtHomeElsewhere) {
   ASSERT_TRUE(sandbox_->files(Account::root).write("mine", "1", 0600).ok());
   RunOptions as_root;

@@ -31,6 +31,7 @@ FileInfo info_of(native::FileEntry entry, std::string name) {
           .mode = entry.mode & 07777,
           .modified_ns = entry.modified_ns,
           .created_ns = entry.created_ns,
+          .accessed_ns = entry.accessed_ns,
           .target = std::move(entry.target),
           .user = entry.user,
           .group = entry.group,
@@ -235,13 +236,27 @@ Result<void> NativeFiles::change_mode(std::string_view path, std::uint32_t mode)
   return box_.files().change_mode(absolute(path), mode);
 }
 
+Result<void> NativeFiles::change_owner(std::string_view path, std::uint32_t user,
+                                       std::uint32_t group) {
+  return box_.files().change_owner(absolute(path), user, group);
+}
+
 Result<void> NativeFiles::set_times(std::string_view path, std::int64_t accessed_ns,
                                     std::int64_t modified_ns) {
   return box_.files().set_times(absolute(path), {accessed_ns, modified_ns});
 }
 
+Result<void> NativeFiles::set_link_times(std::string_view path, std::int64_t accessed_ns,
+                                         std::int64_t modified_ns) {
+  return box_.files().set_link_times(absolute(path), {accessed_ns, modified_ns});
+}
+
 Result<void> NativeFiles::make_symlink(std::string_view target, std::string_view path) {
   return box_.files().symlink(target, absolute(path));
+}
+
+Result<void> NativeFiles::make_link(std::string_view existing, std::string_view path) {
+  return box_.files().link(absolute(existing), absolute(path));
 }
 
 Result<std::string> NativeFiles::resolve(std::string_view path) {
@@ -283,9 +298,7 @@ Result<std::vector<std::string>> NativeFiles::glob(std::string_view pattern) {
                               vfs::Follow) {
       return files.link_stat(path + std::string(name)) ? std::optional(Place()) : std::nullopt;
     }
-    std::optional<Place> enter(const Place&, const vfs::GlobEntry&, vfs::Follow) {
-      return Place();
-    }
+    std::optional<Place> enter(const Place&, const vfs::GlobEntry&, vfs::Follow) { return Place(); }
     std::optional<std::vector<vfs::GlobEntry>> list(const Place&, const std::string& path) {
       Result<std::vector<FileInfo>> entries = files.list(path.empty() ? "." : path);
       if (!entries) return std::nullopt;  // no folder, or none that may be read
