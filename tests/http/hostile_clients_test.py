@@ -398,6 +398,33 @@ class Hoarders(unittest.TestCase):
                 self.assertLess(server.resident_mb() - before, 350)
             self.assertEqual(server.json("GET", "/sessions", token=TOKEN)[0], 200)
 
+    def test_requests_of_one_token_that_do_not_end_shut_no_other_out(self):
+        with Server("serve", "--token", TOKEN, "--token", "other", "--max-connections", "64") as server:
+            held = []
+            with self.assertRaises(websocket.Refused) as refused:
+                for _ in range(64):
+                    held.append(websocket.Rpc(server.port, TOKEN))
+            self.assertEqual((refused.exception.status, len(held)), (503, 36))
+            self.assertEqual(server.ask("GET", "/sessions", token=TOKEN)[0], 503)
+            self.assertEqual(server.json("POST", "/sessions", {}, token="other")[0], 200)
+            held.pop().socket.close()
+            until(lambda: server.ask("GET", "/sessions", token=TOKEN)[0] == 200, "there is a place again")
+            for each in held:
+                each.socket.close()
+
+    def test_logins_of_one_token_shut_no_other_out_of_ssh(self):
+        with Server("serve", "--token", TOKEN, "--token", "other", "--max-connections", "8", ssh=True) as server:
+            mine, others = (server.json("POST", "/sessions", {}, token=token)[1]["sessionId"] for token in (TOKEN, "other"))
+            tried = [self.log_in(server, f"sandbox+{mine}", TOKEN) for _ in range(12)]
+            held = [each for each in tried if each]
+            until(lambda: sum(each.is_active() for each in held) == 6, "those beyond the share have gone")
+            transport = self.log_in(server, f"sandbox+{others}", "other")
+            channel = transport.open_session()
+            channel.exec_command("echo in")
+            self.assertEqual(channel.makefile().read(), b"in\n")
+            for each in [transport, *held]:
+                each.close()
+
     def test_a_login_is_for_the_very_name_and_password(self):
         key = "ssh-ed25519 " + base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + bytes(range(32))).decode()
         with Server("serve", "--token", TOKEN, "--ssh-password", "fixed", ssh=True) as server:

@@ -75,6 +75,7 @@ class Connection : public AnswerKeeper {
 };
 
 class ReceivedBytes;
+class OwnerLimit;
 class StreamLimit;
 
 // The server, as a connection sees it.
@@ -93,6 +94,7 @@ class Host {
   virtual const std::shared_ptr<ReceivedBytes>& received() const = 0;
   virtual void ended(Connection* connection) = 0;
   virtual StreamLimit& stream_limit() = 0;  // of HTTP/2
+  virtual OwnerLimit& owner_limit() = 0;
 };
 
 // `host` outlives them; `loop` is the socket's.

@@ -38,6 +38,7 @@
 #include "doors/http/deadline.h"
 #include "doors/http/framing.h"
 #include "doors/http/h2/connection.h"
+#include "doors/http/h2/stream_limit.h"
 #include "doors/http/h2/tls_bytes.h"
 #include "doors/http/lost_peer.h"
 #include "doors/http/received_bytes.h"
@@ -276,6 +277,8 @@ class ConnectionOf final : public Connection,
     Admission admission = host_.application().admit(request_);
     answer_fields_ = std::move(admission.fields);
     owner_ = std::move(admission.owner);
+    if (!admission.refusal && !host_.owner_limit().acquire(owner_, in_progress_))
+      admission.refusal = refusal_of_more(host_.application());
     const auto length = parser_->content_length();
     if (!admission.leaves_body)
       admission.body_limit_bytes =
@@ -472,6 +475,7 @@ class ConnectionOf final : public Connection,
   }
 
   void answered() {
+    in_progress_.reset();
     if (std::exchange(counted_, false)) host_.sent(this);
     if (keep_alive_) return await_request();
     finish_connection();
@@ -648,9 +652,10 @@ class ConnectionOf final : public Connection,
   std::string out_head_;                    // of the answer that is being written
   std::shared_ptr<ReceivedBody> received_;  // of the request's body, while it comes
   std::string out_body_;
-  std::shared_ptr<BodySource> source_;  // of what comes after out_body_
-  std::string owner_;                   // of the request that is being answered
-  bool counted_ = false;                // with what it keeps for that owner
+  std::shared_ptr<BodySource> source_;             // of what comes after out_body_
+  std::string owner_;                              // of the request that is being answered
+  std::optional<OwnerLimit::Permit> in_progress_;  // until it is answered
+  bool counted_ = false;                           // with what it keeps for that owner
   // Of an answer after blanks.
   asio::steady_timer blanks_{stream_.get_executor()};
   bool awaiting_ = false;

@@ -52,6 +52,7 @@ class Server::Impl final : public Host {
         application_(application),
         connections_(std::min(options.connection_limit, descriptors_for_connections())),
         stream_limit_(options.connection_limit),
+        owner_limit_(std::min(options.connection_limit, descriptors_for_connections())),
         unsent_(options.unsent_limit_bytes, options.unsent_limit_bytes / 2),
         received_(std::make_shared<ReceivedBytes>(options.received_limit_bytes,
                                                   options.received_limit_bytes / 2)),
@@ -85,6 +86,7 @@ class Server::Impl final : public Host {
   bool closes_after_answers() const override { return closes_after_answers_; }
 
   StreamLimit& stream_limit() override { return stream_limit_; }
+  OwnerLimit& owner_limit() override { return owner_limit_; }
 
   void keep_unsent(const std::shared_ptr<AnswerKeeper>& keeper, const std::string& owner,
                    std::uint64_t bytes) override {
@@ -273,6 +275,7 @@ class Server::Impl final : public Host {
   };
   ConnectionTable connections_;
   StreamLimit stream_limit_;
+  OwnerLimit owner_limit_;
   UnsentBytes unsent_;
   const std::shared_ptr<ReceivedBytes> received_;  // shared with requests, which may outlive it
   std::atomic<bool> draining_ = false;
@@ -297,11 +300,23 @@ void Server::read_certificate() { impl_->read_certificate(); }
 void Server::close_after_answers() { impl_->close_after_answers(); }
 void Server::drain(std::chrono::milliseconds patience) { impl_->drain(patience); }
 
-Response refusal_for_now(Application& application) {
-  Response refusal =
-      application.reject(503, "the server has no memory for this body now: ask again");
+namespace {
+
+Response to_be_asked_again(Application& application, std::string_view reason) {
+  Response refusal = application.reject(503, reason);
   refusal.fields.emplace_back("Retry-After", "1");
   return refusal;
+}
+
+}  // namespace
+
+Response refusal_for_now(Application& application) {
+  return to_be_asked_again(application, "the server has no memory for this body now: ask again");
+}
+
+Response refusal_of_more(Application& application) {
+  return to_be_asked_again(application,
+                           "as many requests with this token are in progress as may be: ask again");
 }
 
 void handle_by(Application& application, Request request, std::shared_ptr<Exchange> exchange) try {

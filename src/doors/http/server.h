@@ -91,6 +91,9 @@ class Application {
 // The answer to a body for which there is no memory now: 503, to be asked again.
 Response refusal_for_now(Application& application);
 
+// The answer to one more request of an owner than may be in progress: 503, to be asked again.
+Response refusal_of_more(Application& application);
+
 // Has the application handle the request. Where that throws, as for want of memory, the answer is
 // 500, and the server goes on.
 void handle_by(Application& application, Request request, std::shared_ptr<Exchange> exchange);
@@ -106,7 +109,8 @@ struct ServerOptions {
   bool use_http2 = true;    // over TLS, with clients that know it
   std::size_t threads = 0;  // that serve at once; 0: one a processor
   // What the process may have of descriptors bounds it too, and one peer holds three quarters at
-  // most. Beyond it those leave that have been silent for the longest time.
+  // most, with one owner's requests on three quarters of these. Beyond it those leave that have
+  // been silent for the longest time.
   std::size_t connection_limit = 4096;
   // What answers may keep in memory that clients have not read; one owner's half of it. Beyond it
   // those lose their connection that have read nothing for the longest time.

@@ -130,7 +130,7 @@ bool Connection::log_in(ssh_event event) {
 }
 
 void Connection::serve(ssh_event event) {
-  parts_.chosen(session_id_);
+  if (!parts_.chosen(session_id_, session_ ? session_->facts().owner : std::string())) return;
   parts_.log.event(http::LogLevel::info, "ssh_opened", {{"session_id", session_id_}});
   ::ssh_event_add_fd(
       event, wake_.fd(), POLLIN,

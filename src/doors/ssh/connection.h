@@ -34,9 +34,11 @@ class Connection {
     http::Metrics& metrics;
     const http::TokenStore& tokens;
     const std::string& password;
-    OpenFolders& folders;                                       // of all connections
-    Elsewhere* elsewhere;                                       // null: all sessions are here
-    std::function<void(const std::string& session_id)> chosen;  // told when somebody logs in
+    OpenFolders& folders;  // of all connections
+    Elsewhere* elsewhere;  // null: all sessions are here
+    // Told when somebody has logged in to a session, and whose it is, where that is known here;
+    // false: that one has as many connections as one may have.
+    std::function<bool(const std::string& session_id, const std::string& owner)> chosen;
     // Told once the login has ended, and of the session that was wanted last and whose it is, as
     // far as that is known here; empty: there is none.
     std::function<void(bool is_good, const std::string& session_id, const std::string& owner)>

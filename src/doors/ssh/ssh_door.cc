@@ -26,7 +26,6 @@
 namespace cloche::ssh {
 namespace {
 
-constexpr std::size_t connections_max = 1024;
 constexpr std::size_t logins_max = 64;  // at a time
 
 // The address, of IPv6 the network; an address of IPv4 that IPv6 wraps is one.
@@ -86,7 +85,7 @@ std::string prepare_host_key(const std::string& given) {
 }
 
 SshDoor::SshDoor(Parts parts, const SshOptions& options)
-    : parts_(parts), password_(options.password) {
+    : parts_(parts), password_(options.password), most_connections_(options.most_connections) {
   ::ssh_init();
   const std::string file = prepare_host_key(options.host_key);
   bind_ = ::ssh_bind_new();
@@ -158,7 +157,7 @@ void SshDoor::accept_all() {
 bool SshDoor::has_room() const {
   const MutexLock lock(mutex_);
   if (ending_idle_) return false;
-  return sockets_.size() < connections_max ||
+  return sockets_.size() < most_connections_ ||
          std::ranges::any_of(sockets_, [](const auto& each) { return !each.second.logged_in; });
 }
 
@@ -173,7 +172,7 @@ bool SshDoor::make_room() {
     ++logins;
     ++peers[caller.peer];
   }
-  if (staying < connections_max && logins < logins_max) return true;
+  if (staying < most_connections_ && logins < logins_max) return true;
   auto longest = sockets_.end();
   std::size_t its_peers = 0;
   for (auto each = sockets_.begin(); each != sockets_.end(); ++each) {
@@ -201,7 +200,8 @@ void SshDoor::serve(UniqueFd fd, std::shared_ptr<session::Session> session, std:
   const int number = fd.get();
   const MutexLock lock(mutex_);
   // Those that leave are still there for a moment.
-  if (stopping_ || ending_idle_ || sockets_.size() >= connections_max + logins_max || !make_room())
+  if (stopping_ || ending_idle_ || sockets_.size() >= most_connections_ + logins_max ||
+      !make_room())
     return;
   sockets_.emplace(number, Caller{.session_id = session ? session->facts().id : std::string(),
                                   .peer = std::move(peer),
@@ -228,11 +228,8 @@ void SshDoor::run(int fd, std::shared_ptr<session::Session> session,
     accepted = ::ssh_bind_accept_fd(bind_, handle, own) == SSH_OK;
   }
   if (accepted) {
-    const auto chosen = [&](const std::string& id) {
-      const MutexLock chosen_lock(mutex_);
-      Caller& caller = sockets_[fd];
-      caller.session_id = id;
-      caller.logged_in = true;
+    const auto chosen = [&](const std::string& id, const std::string& owner) {
+      return has_chosen(fd, id, owner);
     };
     const auto stays = [&](std::size_t channels) { return this->stays(fd, channels); };
     const auto tried = [&, by_tunnel = session != nullptr](bool is_good, const std::string& id,
@@ -280,6 +277,21 @@ void SshDoor::stop_listening() {
   }
   acceptor_.join();
   listener_.reset();
+}
+
+// Told when somebody has logged in; false: the owner has as many as one may have.
+bool SshDoor::has_chosen(int fd, const std::string& session_id, const std::string& owner) {
+  const MutexLock lock(mutex_);
+  const auto held = std::ranges::count_if(sockets_, [&](const auto& each) {
+    return each.second.logged_in && each.second.owner == owner;
+  });
+  const std::size_t share = most_connections_ - most_connections_ / 4;
+  if (!owner.empty() && static_cast<std::size_t>(held) >= share) return false;
+  Caller& caller = sockets_[fd];
+  caller.session_id = session_id;
+  caller.owner = owner;
+  caller.logged_in = true;
+  return true;
 }
 
 // Told of how many channels a connection has; false: it must end.

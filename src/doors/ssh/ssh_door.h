@@ -29,8 +29,9 @@ struct ssh_bind_struct;
 namespace cloche::ssh {
 
 struct SshOptions {
-  std::string host_key;  // as prepare_host_key takes it
-  std::string password;  // opens every session; empty: none
+  std::string host_key;                 // as prepare_host_key takes it
+  std::string password;                 // opens every session; empty: none
+  std::size_t most_connections = 1024;  // one owner's three quarters of it
 };
 
 // The file with the host key: `file`, or the usual one where that is empty. It is made when it is
@@ -88,11 +89,13 @@ class SshDoor {
   void accept_all();
   void stop_listening();
   bool stays(int fd, std::size_t channels);
+  bool has_chosen(int fd, const std::string& session_id, const std::string& owner);
   bool make_room() REQUIRES(mutex_);
   void run(int fd, std::shared_ptr<session::Session> session, std::optional<Forwarded> forwarded);
 
   Parts parts_;
   const std::string password_;
+  const std::size_t most_connections_;
   const std::shared_ptr<OpenFolders> folders_ = std::make_shared<OpenFolders>();
   Mutex bind_mutex_;
   ssh_bind_struct* bind_ GUARDED_BY(bind_mutex_) = nullptr;
@@ -100,6 +103,7 @@ class SshDoor {
   Condition ended_;
   struct Caller {
     std::string session_id;  // once it is known
+    std::string owner = {};  // of it; empty: nobody, or another cell knows
     std::string peer;
     std::uint64_t number = 0;  // in the order in which they came
     std::size_t channels = 0;

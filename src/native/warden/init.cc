@@ -6,7 +6,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -29,6 +28,7 @@
 
 #include "native/warden/call_wire.h"
 #include "native/warden/command.h"
+#include "native/warden/epoll_watches.h"
 #include "native/warden/file_server.h"
 #include "native/warden/home.h"
 #include "native/warden/packet.h"
@@ -47,10 +47,6 @@ std::int64_t now_ms() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-}
-
-std::uint64_t event_of(auto source, std::uint32_t index) {
-  return (static_cast<std::uint64_t>(source) << 32) | index;
 }
 
 // The foreground group of the terminal of `leader`; 0: none. The eighth field of its stat.
@@ -136,24 +132,34 @@ Fd connect_loopback(int port, bool is_v6) {
 
 }  // namespace
 
-Init::Init(Plan plan, const Filter& filter) noexcept
-    : plan_(std::move(plan)), filter_(filter), events_(::epoll_create1(EPOLL_CLOEXEC)) {
+Init::Init(Plan plan, const Filter& filter) noexcept : plan_(std::move(plan)), filter_(filter) {
   sigset_t child{};
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
   sigprocmask(SIG_BLOCK, &child, nullptr);
   signals_.reset(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!watch(plan_.socket.get(), Source::socket, 0) || !watch(signals_.get(), Source::signals, 0))
-    std::abort();
+  if (!signals_) std::abort();
   dialer_.begin();
-  if (questions_.fd() >= 0 && !watch(questions_.fd(), Source::question, 0)) std::abort();
 }
 
-bool Init::watch(int fd, Source source, std::uint32_t index) noexcept {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u64 = event_of(source, index);
-  return ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+// Of epoll all boxes of a user have so many watches together, which a guest can take.
+std::size_t Init::gather() noexcept {
+  std::size_t count = 0;
+  const auto add = [&](int fd, Source source, std::size_t index = 0) {
+    if (fd < 0) return;
+    sources_[count] = {source, static_cast<std::uint32_t>(index)};
+    waiting_[count++] = {.fd = fd, .events = POLLIN, .revents = 0};
+  };
+  add(plan_.socket.get(), Source::socket);
+  add(signals_.get(), Source::signals);
+  add(questions_.fd(), Source::question);
+  add(dialer_.socket(), Source::dial);
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    add(runs_[i].channel.get(), Source::run, i);
+    add(runs_[i].start.get(), Source::start, i);
+  }
+  for (std::size_t i = 0; i < drains_.size(); ++i) add(drains_[i].get(), Source::drain, i);
+  return count;
 }
 
 bool Init::busy() const noexcept {
@@ -162,13 +168,14 @@ bool Init::busy() const noexcept {
 }
 
 // When it is time; a box in which nothing runs is not looked at. How long to wait for something else,
-// as epoll has it.
+// as poll has it.
 int Init::look_at_memory() noexcept {
   if (busy() && next_look_ms_ != 0 && now_ms() >= next_look_ms_) {
     if (may_have_grown()) {
       const std::int64_t begin_us = looks::computed_us();
       rest_bytes_ = 0;
       watch_memory();
+      watch_epoll();
       interval_ms_ = looks::interval_ms(rest_bytes_, looks::computed_us() - begin_us);
       last_look_ms_ = now_ms();
     }
@@ -198,30 +205,30 @@ bool Init::may_have_grown() const noexcept {
 
 void Init::serve() noexcept {
   for (;;) {
-    std::array<epoll_event, 32> events{};
     const int patience_ms = look_at_memory();
-    const int count = ::epoll_wait(events_.get(), events.data(), events.size(), patience_ms);
-    if (count < 0 && errno != EINTR) return;
-    for (int i = 0; i < count; ++i) {
-      const std::uint64_t data = events[static_cast<std::size_t>(i)].data.u64;
-      const auto index = static_cast<std::uint32_t>(data);
-      switch (static_cast<Source>(data >> 32)) {
-        case Source::socket:
-          if (!take_request()) return;
-          break;
-        case Source::signals: reap(); break;
-        case Source::run:
-          if (runs_[index].channel) take_order(runs_[index]);
-          break;
-        case Source::start: tell_start(runs_[index]); break;
-        case Source::drain: read_drain(index); break;
-        case Source::question: take_question(); break;
-        case Source::dial:
-          if (!dialer_.take_answer()) return;
-          break;
-      }
+    const std::size_t count = gather();
+    if (::poll(waiting_.data(), count, patience_ms) < 0 && errno != EINTR && errno != ENOMEM)
+      return;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (waiting_[i].revents != 0 && !take(sources_[i])) return;
     }
   }
+}
+
+// False: Cloche is gone. What an earlier one of the same round has ended is none any more.
+bool Init::take(Event event) noexcept {
+  switch (event.source) {
+    case Source::socket: return take_request();
+    case Source::dial: return dialer_.take_answer();
+    case Source::signals: reap(); break;
+    case Source::question: take_question(); break;
+    case Source::run:
+      if (runs_[event.index].channel) take_order(runs_[event.index]);
+      break;
+    case Source::start: tell_start(runs_[event.index]); break;
+    case Source::drain: read_drain(event.index); break;
+  }
+  return true;
 }
 
 bool Init::take_request() noexcept {
@@ -312,8 +319,7 @@ void Init::settle(const Fd& channel) noexcept {
 
 void Init::open_network(const Fd& channel, Packet& packet) noexcept {
   std::array<Fd, 2> names;
-  Outcome opened = dialer_.open(Fd(packet.take_fd(1)), names);
-  if (opened && !watch(dialer_.socket(), Source::dial, 0)) opened = {Step::network, errno};
+  const Outcome opened = dialer_.open(Fd(packet.take_fd(1)), names);
   std::array<int, 2> fds{};
   std::size_t count = 0;
   for (const Fd& name : names) {
@@ -419,12 +425,6 @@ void Init::start_run(const Request& request, Packet& packet) noexcept {
   } else if (terminal.master) {
     const int master = terminal.master.get();
     answer(channel, {.tell = Tell::terminal}, std::span(&master, 1));
-  }
-  const auto index = static_cast<std::uint32_t>(slot - runs_.begin());
-  if (!watch(channel.get(), Source::run, index) ||
-      (begins && !watch(begins.get(), Source::start, index))) {
-    processes_.end(of_space.st_ino);
-    return;
   }
   *slot = {.channel = std::move(channel),
            .start = std::move(begins),
@@ -585,7 +585,6 @@ void Init::add_drain(int fd) noexcept {
   }
   slot->reset(fd);
   (void)::fcntl(fd, F_SETFL, O_NONBLOCK);
-  if (!watch(fd, Source::drain, static_cast<std::uint32_t>(slot - drains_.begin()))) slot->reset();
 }
 
 void Init::read_drain(std::uint32_t index) noexcept {
@@ -662,6 +661,15 @@ void Init::watch_memory_of_gvisor() noexcept {
   if (Processes::all_bytes() <= plan_.memory_bytes) return;
   end_for_memory(use.largest);
   ended_for_memory_ms_ = now_ms() + longest_end_ms;
+}
+
+// They are memory of the kernel's, of which there is a share for all boxes together.
+void Init::watch_epoll() noexcept {
+  if (plan_.isolation == Isolation::gvisor || now_ms() < next_look_at_epoll_ms_) return;
+  const std::int64_t begin_us = looks::computed_us();
+  const std::uint64_t most = std::max(most_epoll_watches, 2 * std::uint64_t{plan_.wall.open_files});
+  for (const pid_t watcher : processes_.with_too_many_watches(most)) end_for_memory(watcher);
+  next_look_at_epoll_ms_ = now_ms() + epoll_interval_ms(looks::computed_us() - begin_us);
 }
 
 void Init::end_for_memory(pid_t victim) noexcept {

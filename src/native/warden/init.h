@@ -5,7 +5,10 @@
 // Cloche's end of its socket is closed it ends, and the kernel ends the box.
 #pragma once
 
+#include <poll.h>
+
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -60,7 +63,14 @@ class Init {
   };
   enum class Source : std::uint32_t { socket, signals, run, start, drain, question, dial };
 
-  bool watch(int fd, Source source, std::uint32_t index) noexcept;
+  struct Event {
+    Source source;
+    std::uint32_t index;  // of a run, or of what is drained
+  };
+
+  // What it waits for, into `waiting_` and `sources_`; how many.
+  std::size_t gather() noexcept;
+  bool take(Event event) noexcept;
   bool take_request() noexcept;
   void settle(const Fd& channel) noexcept;
   void start_run(const Request& request, Packet& packet) noexcept;
@@ -89,6 +99,7 @@ class Init {
   bool was_killed_for_memory() noexcept;
   void watch_memory() noexcept;
   void watch_memory_of_gvisor() noexcept;
+  void watch_epoll() noexcept;
   void end_for_memory(pid_t victim) noexcept;
   bool busy() const noexcept;
   std::uint64_t file_bytes() const noexcept;
@@ -98,7 +109,6 @@ class Init {
   Processes processes_;
   Questions questions_;
   Dialer dialer_{questions_};
-  Fd events_;
   Fd signals_;
   pid_t file_server_ = 0;
   std::uint64_t guests_ = 0;  // at the last look
@@ -111,11 +121,15 @@ class Init {
   std::int64_t next_look_ms_ = 0;  // 0: no time is set
   std::int64_t last_look_ms_ = 0;
   int interval_ms_ = looks::shortest_ms;
+  std::int64_t next_look_at_epoll_ms_ = 0;
   std::int64_t ended_for_memory_ms_ = 0;  // until when that may not have been seen
   // Until when an end may be one at the limit of memory, of which it is not known whose it is.
   std::int64_t unclear_kill_ms_ = 0;
   std::array<Run, most_runs> runs_;
   std::array<Fd, 2 * most_runs> drains_;
+  static constexpr std::size_t most_sources = 4 + 4 * most_runs;
+  std::array<pollfd, most_sources> waiting_;
+  std::array<Event, most_sources> sources_;
 };
 
 }  // namespace cloche::warden

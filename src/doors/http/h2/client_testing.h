@@ -78,6 +78,7 @@ class HostInMemory final : public Host, public Application {
   const std::shared_ptr<ReceivedBytes>& received() const override { return received_; }
   void ended(Connection*) override {}
   StreamLimit& stream_limit() override { return stream_limit_; }
+  OwnerLimit& owner_limit() override { return owner_limit_; }
   Admission admit(const Request& head) override { return on_admit(head); }
   void handle(Request request, std::shared_ptr<Exchange> exchange) override {
     on_handle(std::move(request), std::move(exchange));
@@ -88,6 +89,7 @@ class HostInMemory final : public Host, public Application {
 
  private:
   StreamLimit stream_limit_;
+  OwnerLimit owner_limit_{1000};
   const std::shared_ptr<ReceivedBytes> received_ =
       std::make_shared<ReceivedBytes>(8 << 20, 4 << 20);
 };

@@ -78,6 +78,8 @@ void H2Stream::admit(H2Head head, H2User::Ends ends) {
   owner_ = std::move(admission.owner);
   body_limit_bytes_ = std::min(admission.body_limit_bytes, host().received()->owner_limit_bytes());
   if (admission.only_http1 && !admission.refusal) return reset(NGHTTP2_HTTP_1_1_REQUIRED);
+  if (!admission.refusal && !host().owner_limit().acquire(owner_, in_progress_))
+    admission.refusal = refusal_of_more(host().application());
   if (admission.refusal) return write_response(*std::move(admission.refusal));
   if (ends == H2User::Ends::yes) return end_request();
   const std::string_view length = request_.field("Content-Length");

@@ -89,6 +89,7 @@ class H2Stream final : public AnswerKeeper, public std::enable_shared_from_this<
   const std::int32_t id_;
   const StreamLimit::Permit permit_;
   const H2StreamCount alive_;
+  std::optional<OwnerLimit::Permit> in_progress_;
   Standing::Stage stage_ = Standing::Stage::receiving;
   Clock::time_point due_ = Clock::time_point::max();
 

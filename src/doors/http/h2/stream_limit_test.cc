@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <optional>
 
 namespace cloche::http {
 namespace {
@@ -22,6 +23,21 @@ TEST(StreamLimit, OnePeerLeavesAQuarterToOthers) {
   EXPECT_TRUE(limit.acquire("c"));
   permits.clear();
   EXPECT_EQ(limit.held(), 0U);
+}
+
+TEST(OwnerLimit, OneOwnerLeavesPlacesOfItsPeerToOthers) {
+  OwnerLimit limit(16);  // of which one peer may have 12
+  std::deque<std::optional<OwnerLimit::Permit>> permits(9);
+  for (auto& permit : permits) EXPECT_TRUE(limit.acquire("ann", permit));
+  std::optional<OwnerLimit::Permit> more;
+  EXPECT_FALSE(limit.acquire("ann", more));
+  EXPECT_FALSE(more.has_value());
+  EXPECT_TRUE(limit.acquire("bob", more));
+  EXPECT_FALSE(limit.acquire("ann", more));  // bob's is given back
+  permits.pop_front();
+  EXPECT_TRUE(limit.acquire("ann", more));
+  EXPECT_TRUE(limit.acquire("", more));
+  EXPECT_FALSE(more.has_value());
 }
 
 }  // namespace
