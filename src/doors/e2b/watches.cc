@@ -12,6 +12,7 @@ namespace cloche::e2b {
 namespace {
 
 constexpr std::size_t name_bytes = 16;
+constexpr std::size_t events_of_a_turn = 256;  // before the other streams have theirs
 
 std::string_view type_name(FileChange::Kind kind) {
   using Kind = FileChange::Kind;
@@ -114,7 +115,8 @@ void Watches::start(const session::Session::Use& use, WatchWish wish,
     if (is_full()) return stream->end(end_frame(full_error()));
     number = ++last_;
     Told& told = told_[number];
-    told = {std::get<0>(std::move(made)), stream, std::nullopt, Told::Turn::none};
+    told.folder = std::get<0>(std::move(made));
+    told.stream = stream;
     if (limit) {
       told.deadline = timers_.at(std::chrono::steady_clock::now() + *limit, [weak, number] {
         const auto self = weak.lock();
@@ -133,55 +135,60 @@ void Watches::start(const session::Session::Use& use, WatchWish wish,
   };
   stream->on_wake(schedule_it);
   stream->on_leave(schedule_it);
-  pass_on(number);  // what has come meanwhile
+  schedule(number);  // what has come meanwhile
 }
 
 void Watches::schedule(std::uint64_t number) {
-  workers_.post([self = shared_from_this(), number] { self->pass_on(number); });
-}
-
-// One at a time for each; who comes meanwhile makes that one look again.
-void Watches::pass_on(std::uint64_t number) {
-  Told told;
   {
     const MutexLock lock(mutex_);
     const auto found = told_.find(number);
-    if (found == told_.end()) return;
-    if (found->second.turn != Told::Turn::none) {
-      found->second.turn = Told::Turn::again;
-      return;
-    }
-    found->second.turn = Told::Turn::taken;
-    told = found->second;
+    if (found == told_.end() || std::exchange(found->second.is_ready, true)) return;
+    ready_.push_back(number);
+    if (std::exchange(is_serving_, true)) return;
   }
+  workers_.post([self = shared_from_this()] { self->serve(); });
+}
+
+void Watches::serve() {
   for (;;) {
-    if (!pass_on(told)) return forget(number, std::nullopt);
-    const MutexLock lock(mutex_);
-    const auto found = told_.find(number);
-    if (found == told_.end()) return;
-    if (found->second.turn == Told::Turn::taken) {
-      found->second.turn = Told::Turn::none;
-      return;
+    std::uint64_t number = 0;
+    Told told;
+    {
+      const MutexLock lock(mutex_);
+      if (ready_.empty()) {
+        is_serving_ = false;
+        return;
+      }
+      number = ready_.front();
+      ready_.pop_front();
+      const auto found = told_.find(number);
+      if (found == told_.end()) continue;
+      found->second.is_ready = false;
+      told = found->second;
     }
-    found->second.turn = Told::Turn::taken;
+    const Left left = pass_on(told);
+    if (left == Left::over) forget(number, std::nullopt);
+    if (left == Left::more) schedule(number);
   }
 }
 
-bool Watches::pass_on(const Told& told) {
-  for (;;) {
-    if (told.stream->is_over()) return false;
-    if (!told.stream->has_room()) return true;  // who reads comes back here
+Watches::Left Watches::pass_on(const Told& told) {
+  for (std::size_t turn = 0; turn < events_of_a_turn; ++turn) {
+    if (told.stream->is_over()) return Left::over;
+    if (!told.stream->has_room()) return Left::nothing;  // who reads comes back here
     const bool is_last = told.folder->is_over();
     const auto next = told.folder->next();
     if (const auto* error = std::get_if<CallError>(&next)) {
       told.stream->end(end_frame(*error));
-      return false;
+      return Left::over;
     }
     const auto& event = std::get<0>(next);
     if (event.is_null() && is_last) told.stream->end(end_frame());
-    if (event.is_null()) return !is_last;
-    if (!told.stream->send(frame_of(write_json(OrderedJson{{"filesystem", event}})))) return false;
+    if (event.is_null()) return is_last ? Left::over : Left::nothing;
+    if (!told.stream->send(frame_of(write_json(OrderedJson{{"filesystem", event}}))))
+      return Left::over;
   }
+  return Left::more;
 }
 
 void Watches::forget(std::uint64_t number, const std::optional<std::string>& last_frame) {

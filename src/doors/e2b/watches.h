@@ -3,11 +3,13 @@
 // as they come; others ask now and then, and find what has come meanwhile.
 //
 // What nobody takes is bounded by the watch itself (FolderWatch), what a client does not read by
-// its stream: while that has no room nothing is taken, and no thread waits. Thread-safe. Calls wait
-// for the sandbox.
+// its stream: while that has no room nothing is taken, and no thread waits. The streams of a
+// sandbox are served one after the other, by one thread at most. Thread-safe. Calls wait for the
+// sandbox.
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -92,13 +94,14 @@ class Watches : public std::enable_shared_from_this<Watches> {
     std::shared_ptr<WatchedFolder> folder;
     std::shared_ptr<EventStream> stream;
     std::optional<session::Timers::Id> deadline;
-    enum class Turn : std::uint8_t { none, taken, again } turn = Turn::none;
+    bool is_ready = false;  // and so in ready_
   };
   bool is_full() const REQUIRES(mutex_) { return told_.size() + asked_.size() >= watches_max; }
+  // There may be something for that one, or it is over.
   void schedule(std::uint64_t number);
-  void pass_on(std::uint64_t number);
-  // False: the stream is over.
-  static bool pass_on(const Told& told);
+  void serve();
+  enum class Left : std::uint8_t { nothing, more, over };
+  static Left pass_on(const Told& told);
   void forget(std::uint64_t number, const std::optional<std::string>& last_frame);
 
   session::WorkerPool& workers_;
@@ -106,6 +109,8 @@ class Watches : public std::enable_shared_from_this<Watches> {
   Mutex mutex_;
   std::map<std::uint64_t, Told> told_ GUARDED_BY(mutex_);
   std::uint64_t last_ GUARDED_BY(mutex_) = 0;
+  std::deque<std::uint64_t> ready_ GUARDED_BY(mutex_);
+  bool is_serving_ GUARDED_BY(mutex_) = false;
   std::map<std::string, std::shared_ptr<WatchedFolder>> asked_ GUARDED_BY(mutex_);
 };
 
