@@ -3,8 +3,9 @@
 // as they come; others ask now and then, and find what has come meanwhile.
 //
 // What nobody takes is bounded by the watch itself (FolderWatch), what a client does not read by
-// its stream: while that has no room nothing is taken, and no thread waits. The streams of a sandbox
-// are served one after the other, by one thread at most. Thread-safe. Calls wait for the sandbox.
+// its stream: while that has no room nothing is taken, and no thread waits. The streams of a
+// sandbox are served one after the other, by one thread at most. Thread-safe. Calls wait for the
+// sandbox.
 #pragma once
 
 #include <chrono>

@@ -89,7 +89,7 @@ class FileClient {
   Result<void> remove_attribute(std::string_view path, std::string_view name);
 
   // Held while a file is written whole: what is many calls is one for all who hold it.
-  Mutex& whole_files() noexcept { return whole_files_; }
+  Mutex& whole_files() noexcept EXCLUDES(whole_files_) { return whole_files_; }
 
  private:
   struct Reply {
