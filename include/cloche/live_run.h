@@ -53,6 +53,7 @@ struct LiveRunOptions {
   // controlling one of a session of the command's own.
   std::optional<TerminalSize> terminal = {};
   std::string terminal_type = "xterm-256color";  // TERM, where `terminal` is set
+  std::string terminal_variable = {};            // gets the terminal's path there; empty: none does
 
   std::function<void()> on_room = {};
   // With the command, after a moment for what it has left behind and still writes; or, unless a

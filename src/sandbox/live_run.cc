@@ -88,7 +88,7 @@ WasmLiveRun::~WasmLiveRun() {
 }
 
 Result<kernel::ProcessPtr> WasmLiveRun::start() {
-  if (options_.terminal) options_.command.environment.try_emplace("TERM", options_.terminal_type);
+  if (options_.terminal) CLOCHE_TRY(make_terminal());
   CLOCHE_ASSIGN(kernel::SpawnRequest request, live_command_request(state_, options_.command));
   request.clock = clock_;
   request.stop = options_.command.stop;
@@ -96,10 +96,21 @@ Result<kernel::ProcessPtr> WasmLiveRun::start() {
   return kernel_.spawn(std::move(request));
 }
 
+// Before the environment is made up, which names it.
+Result<void> WasmLiveRun::make_terminal() {
+  screen_ = state_.clean_output(net::StreamScrubber::Holding::longer);
+  CLOCHE_ASSIGN(terminal_, kernel::HostTerminal::create(kernel_, window_of(*options_.terminal)));
+  std::map<std::string, std::string>& environment = options_.command.environment;
+  environment.try_emplace("TERM", options_.terminal_type);
+  if (!options_.terminal_variable.empty()) {
+    environment[options_.terminal_variable] =
+        "/dev/pts/" + std::to_string(terminal_->terminal()->number());
+  }
+  return {};
+}
+
 Result<void> WasmLiveRun::make_ports(kernel::SpawnRequest& request) {
-  if (options_.terminal) {
-    screen_ = state_.clean_output(net::StreamScrubber::Holding::longer);
-    CLOCHE_ASSIGN(terminal_, kernel::HostTerminal::create(kernel_, window_of(*options_.terminal)));
+  if (terminal_) {
     request.terminal = terminal_->terminal();
     for (const std::int32_t fd : {0, 1, 2}) request.files[fd] = terminal_->guest_end();
     return {};

@@ -40,6 +40,7 @@ class WasmLiveRun final : public LiveRunState {
  private:
   void begin() EXCLUDES(kernel::kernel_lock);
   Result<kernel::ProcessPtr> start();
+  Result<void> make_terminal() EXCLUDES(kernel::kernel_lock);
   Result<void> make_ports(kernel::SpawnRequest& request) EXCLUDES(kernel::kernel_lock);
   void release_guest_ends();
 

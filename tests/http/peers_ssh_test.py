@@ -345,6 +345,45 @@ for says in (0, 0, 8_000_000, 8_000_000):
         until(lambda: b"sleep 1000" not in said_by("ps -ef | grep -v grep"), "they are ended")
         self.assertTrue(transport.is_active())
 
+    def test_a_port_that_always_says_something_keeps_no_connection_whose_client_has_gone(self):
+        session = self.session_of(1)
+        program = subprocess.Popen(["ssh", *self.options(1), f"sandbox+{session}@127.0.0.1", "python3", "-"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        program.stdin.write(b"""
+import socket, threading
+listener = socket.create_server(("127.0.0.1", 8129))
+def talk(peer):  # and never reads
+    try:
+        while True:
+            peer.sendall(b"x" * 1000)
+    except OSError:
+        print("told", flush=True)
+print("listening", flush=True)
+while True:
+    peer, _ = listener.accept()
+    threading.Thread(target=talk, args=(peer,), daemon=True).start()
+""")
+        program.stdin.close()
+        self.assertEqual(program.stdout.readline(), b"listening\n")
+        closed = lambda: [self.cells[cell].log().count(f"ssh_closed session_id={session}") for cell in (1, 2)]
+        before = closed()
+        for cell in (1, 2):
+            transport = self.transport(cell, session)
+            channel = transport.open_channel("direct-tcpip", ("localhost", 8129), ("127.0.0.1", 0))
+            self.assertEqual(channel.recv(1), b"x")
+            channel.settimeout(0.5)
+            with self.assertRaises(socket.timeout):  # what has been sent, and cannot be passed on
+                while True:
+                    channel.send(b"y" * 30000)
+            transport.close()
+        # Of the second connection the cells are two ends.
+        until(lambda: closed()[0] >= before[0] + 2 and closed()[1] >= before[1] + 1, "the connections are closed")
+        for _ in (1, 2):
+            self.assertEqual(program.stdout.readline(), b"told\n")
+        program.kill()
+        program.wait()
+        program.stdout.close()
+
     def test_ports_do_not_take_the_room_of_commands(self):
         session = self.session_of(1)
         program = subprocess.Popen(["ssh", *self.options(1), f"sandbox+{session}@127.0.0.1", "python3", "-"],

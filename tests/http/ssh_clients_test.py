@@ -125,6 +125,12 @@ class SshClients(unittest.TestCase):
                          b"here\none\ntwo three\n")
         self.assertEqual(self.ssh("-T", "box", data=b"echo $0; exit 4\n", status=4).stdout, b"-bash\n")
 
+    def test_a_terminal_has_a_name(self):
+        said = self.ssh("-tt", "-o", "SetEnv=SSH_TTY=made-up", "box", "tty; echo $SSH_TTY; test $SSH_TTY -ef /dev/stdin; echo $?").stdout.split()
+        self.assertEqual((said[0], said[2]), (said[1], b"0"))
+        self.assertRegex(said[0], rb"^/dev/pts/\d+$")
+        self.assertEqual(self.ssh("-T", "box", "echo no$SSH_TTY").stdout, b"no\n")
+
     def test_what_is_not_there_is_refused(self):
         self.assertNotEqual(self.ssh("-o", "ExitOnForwardFailure=yes", "-R", "0:localhost:9", "box", "true", status=None).returncode, 0)
         agent = subprocess.Popen(["ssh-agent", "-D", "-a", str(self.here / "agent")], stdout=subprocess.DEVNULL)

@@ -196,6 +196,7 @@ bool SessionChannel::start(std::optional<std::string> script) {
   if (terminal_) {
     options.terminal = terminal_->size;
     options.terminal_type = terminal_->type;
+    options.terminal_variable = "SSH_TTY";
   }
   options.command.output = [this](Stream stream, std::string_view data) {
     take_output(stream, data);

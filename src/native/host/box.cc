@@ -149,8 +149,10 @@ Result<UniqueFd> Box::open_channel(Sockets sockets, const Request& request,
 
 Result<std::unique_ptr<Command>> Box::start(const CommandSpec& spec) {
   CLOCHE_ASSIGN(const UniqueFd arguments, argument_file(spec));
-  Request request{
-      .ask = Ask::run, .has_terminal = spec.terminal.has_value(), .tells_start = spec.tells_start};
+  Request request{.ask = Ask::run,
+                  .has_terminal = spec.terminal.has_value(),
+                  .names_terminal = spec.names_terminal,
+                  .tells_start = spec.tells_start};
   if (spec.terminal) request.terminal = *spec.terminal;
   request.arguments = static_cast<std::uint32_t>(spec.arguments.size());
   request.variables = static_cast<std::uint32_t>(spec.environment.size());

@@ -31,8 +31,9 @@ struct CommandSpec {
   std::vector<std::string> environment;  // NAME=value
   std::string directory;                 // absolute
   std::optional<warden::TerminalShape> terminal;
-  bool tells_start = false;  // Command::pid() is learned
-  std::vector<int> files;    // descriptors 0, 1, ... of the command, copied; none with a terminal
+  bool names_terminal = false;  // the last variable has warden::terminal_room for its path
+  bool tells_start = false;     // Command::pid() is learned
+  std::vector<int> files;  // descriptors 0, 1, ... of the command, copied; none with a terminal
 };
 
 // A command of a box. Destroying it ends the command and all that it has started, unless the

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <string_view>
@@ -86,6 +87,7 @@ class Command {
     if (plan_.request.has_terminal) {
       const int terminal = ::ioctl(plan_.terminal, TIOCGPTPEER, O_RDWR | O_NOCTTY);
       if (terminal < 0 || ::ioctl(terminal, TIOCSCTTY, 0) != 0) return false;
+      if (plan_.request.names_terminal && !name_terminal()) return false;
       files.fill(terminal);
       count = 3;
     } else {
@@ -103,6 +105,22 @@ class Command {
     channel_ = kept++;
     if (start_ >= 0 && ::dup3(start_, kept++, O_CLOEXEC) < 0) return false;
     return ::close_range(static_cast<unsigned>(kept), ~0U, 0) == 0;
+  }
+
+  // Over the room for it.
+  bool name_terminal() {
+    unsigned number = 0;
+    if (plan_.request.variables == 0 || ::ioctl(plan_.terminal, TIOCGPTN, &number) != 0)
+      return false;
+    char* const last = variables_[plan_.request.variables - 1];
+    const std::string_view text(last);
+    constexpr std::string_view room(terminal_room);
+    if (!text.ends_with(room)) return false;
+    char* const end = last + text.size();
+    const auto [stop, error] =
+        std::to_chars(end - room.size() + room.find_last_of('/') + 1, end, number);
+    *stop = '\0';
+    return error == std::errc();
   }
 
   const char* variable(std::string_view name) const {

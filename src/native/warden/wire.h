@@ -176,9 +176,13 @@ struct TerminalShape {
   std::uint16_t rows = 0, columns = 0, width_pixels = 0, height_pixels = 0;
 };
 
+// What a variable has where the path of the terminal comes to stand: room for any number.
+inline constexpr char terminal_room[] = "/dev/pts/4294967295";
+
 struct Request {
   Ask ask = Ask::run;
   bool has_terminal = false;    // of run: 0, 1 and 2 are a terminal that pid 1 makes
+  bool names_terminal = false;  // and the last variable ends with terminal_room for its path
   bool tells_start = false;     // of run
   TerminalShape terminal{};     // of run
   std::uint32_t arguments = 0;  // of run: how many strings of the file are arguments ...

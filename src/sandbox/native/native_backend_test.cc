@@ -378,13 +378,18 @@ TEST_P(NativeSandbox, PythonKeepsItsNames) {
 
 TEST_P(NativeSandbox, ALiveRunHasATerminal) {
   LiveRunOptions options;
-  options.command.script = "tty >/dev/null && stty size; read line; echo got $line";
+  options.command.script =
+      "stty size; [ $(tty) = \"$WHERE\" ] && echo named; env | grep -c WHERE; read line; echo got "
+      "$line";
+  options.command.environment["WHERE"] = "elsewhere";
   options.terminal = TerminalSize{.rows = 11, .columns = 22};
+  options.terminal_variable = "WHERE";
   const auto live = sandbox_->start(options);
   ASSERT_TRUE(live->write_all("hi\r").ok());
   const std::optional<RunResult> result = live->wait_for(std::nullopt);
   ASSERT_TRUE(result.has_value());
-  EXPECT_NE(result->stdout_data.find("11 22"), std::string::npos) << result->stdout_data;
+  EXPECT_NE(result->stdout_data.find("11 22\r\nnamed\r\n1\r\n"), std::string::npos)
+      << result->stdout_data;
   EXPECT_NE(result->stdout_data.find("got hi"), std::string::npos) << result->stdout_data;
 }
 

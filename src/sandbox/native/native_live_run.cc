@@ -91,6 +91,7 @@ class NativeLiveRun final : public LiveRunState {
       const TerminalSize& size = *options_.terminal;
       plan.spec.terminal =
           warden::TerminalShape{size.rows, size.columns, size.width_pixels, size.height_pixels};
+      if (!options_.terminal_variable.empty()) name_terminal(plan.spec);
     }
     plan.input = run.stdin_data;
     plan.is_live = true;
@@ -109,6 +110,13 @@ class NativeLiveRun final : public LiveRunState {
       changed_.notify_all();  // write_all waits there
     };
     return plan;
+  }
+
+  void name_terminal(native::CommandSpec& spec) const {
+    const std::string name = options_.terminal_variable + "=";
+    std::erase_if(spec.environment, [&](const auto& entry) { return entry.starts_with(name); });
+    spec.environment.push_back(name + warden::terminal_room);
+    spec.names_terminal = true;
   }
 
   void drive() {
