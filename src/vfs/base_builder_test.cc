@@ -104,8 +104,7 @@ TEST_F(BaseBuilderTest, EntriesBesideEachOtherAreWhereTheirPathsSay) {
   }
   const auto fs = make_fs<MemFs>(builder.freeze(), Quota{}, clock_);
   const Ino d = *fs->lookup(1, "d"), e = *fs->lookup(d, "e");
-  for (const char* name : {"one", "two", "three", "f"})
-    EXPECT_TRUE(fs->lookup(e, name)) << name;
+  for (const char* name : {"one", "two", "three", "f"}) EXPECT_TRUE(fs->lookup(e, name)) << name;
   for (const char* name : {"other", "eve"}) EXPECT_TRUE(fs->lookup(d, name)) << name;
   EXPECT_TRUE(fs->lookup(1, "e"));
   EXPECT_EQ(fs->stat(*fs->lookup(e, "one"))->size, 5);

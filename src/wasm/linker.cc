@@ -115,8 +115,7 @@ struct Linker::Natives {
 };
 
 Linker::Linker(Engine& engine)
-    : engine_(engine),
-      natives_(std::make_unique<Natives>(wasmtime_linker_new(engine.native()))) {}
+    : engine_(engine), natives_(std::make_unique<Natives>(wasmtime_linker_new(engine.native()))) {}
 
 Linker::~Linker() = default;
 

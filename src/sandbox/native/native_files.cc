@@ -280,9 +280,7 @@ Result<std::vector<std::string>> NativeFiles::glob(std::string_view pattern) {
                               vfs::Follow) {
       return files.link_stat(path + std::string(name)) ? std::optional(Place()) : std::nullopt;
     }
-    std::optional<Place> enter(const Place&, const vfs::GlobEntry&, vfs::Follow) {
-      return Place();
-    }
+    std::optional<Place> enter(const Place&, const vfs::GlobEntry&, vfs::Follow) { return Place(); }
     std::optional<std::vector<vfs::GlobEntry>> list(const Place&, const std::string& path) {
       Result<std::vector<FileInfo>> entries = files.list(path.empty() ? "." : path);
       if (!entries) return std::nullopt;  // no folder, or none that may be read
