@@ -74,7 +74,7 @@ struct Box {
   CodeInterpreter interpreter;
 
   // Who pauses or resumes it, or looks whether its end has come, has this: all of that with what
-  // becomes of its deadline.
+  // becomes of its deadline. No data is its own: Boxes has what REQUIRES(box->turn).
   Mutex turn;
   mutable Mutex mutex;
   session::WallTime ends GUARDED_BY(mutex);

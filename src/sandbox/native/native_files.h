@@ -43,7 +43,7 @@ class NativeFiles final : public FileBackend {
   Result<void> set_attribute(std::string_view path, std::string_view name,
                              std::string_view value) override;
   Result<void> remove_attribute(std::string_view path, std::string_view name) override;
-  Result<std::vector<std::string>> glob(std::string_view pattern) override;
+  Result<std::vector<std::string>> glob(std::string_view pattern) override EXCLUDES(glob_mutex_);
   Result<std::unique_ptr<WatchBackend>> watch(std::string_view path, WatchDepth depth,
                                               std::function<void()> changed) override;
 
