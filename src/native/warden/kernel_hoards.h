@@ -1,27 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches of epoll. The kernel has a number of them for all processes of a user of the machine,
+// KernelHoards: who makes the kernel keep too much that no limit of a process bounds, and that no
+// memory of a process shows.
+//
+// Watches of epoll: the kernel has a number of them for all processes of a user of the machine,
 // which are those of all boxes, and Cloche too where the user is nobody else: a box that took them
-// all would leave no server a connection.
+// all would leave no server a connection. Areas of memory: 65,530 of each process, whatever is in
+// them.
 #pragma once
 
 #include <sys/types.h>
 
-#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <span>
+
+#include "native/warden/processes.h"
 
 namespace cloche::warden {
 
-// Of a box; that many, or two for each file that a process may have open.
-inline constexpr std::uint64_t most_epoll_watches = 32'768;
+class KernelHoards {
+ public:
+  struct Room {
+    std::uint64_t watches = 0;
+    std::uint64_t area_bytes = 0;  // what areas may take
+  };
+  // Those without whom there is room again. Now and then: otherwise nobody.
+  std::span<const pid_t> look(Processes& processes, const Room& room) noexcept;
 
-// Those of all that a process has open, in whatever thread; a descriptor of epoll counts as a few.
-// Of one that has many descriptors of epoll some are looked at, by chance, and stand for all.
-std::uint64_t epoll_watches_of(pid_t pid) noexcept;
+  // Of a box; that many, or two for each file that a process may have open.
+  static constexpr std::uint64_t most_watches = 32'768;
 
-// Until the next look, after one that has computed so long.
-constexpr std::int64_t epoll_interval_ms(std::int64_t work_us) noexcept {
-  constexpr std::int64_t rest_for_work = 50, shortest_ms = 100, longest_ms = 1000;
-  return std::clamp(rest_for_work * work_us / 1000, shortest_ms, longest_ms);
-}
+ private:
+  static constexpr std::size_t most_processes = 2048;
+  struct Hoarder {
+    std::uint64_t has = 0;
+    pid_t pid = 0;
+  };
+  void find_watchers(std::uint64_t most) noexcept;
+  void find_mappers(std::uint64_t most_bytes) noexcept;
+  void end_largest(std::uint64_t all, std::uint64_t most) noexcept;
+
+  std::array<pid_t, most_processes> processes_{};
+  std::array<Hoarder, most_processes> hoarders_{};  // of the same processes
+  std::array<pid_t, 2 * most_processes> ending_{};
+  std::size_t count_ = 0;
+  std::size_t ending_count_ = 0;
+  std::int64_t next_ms_ = 0;
+};
 
 }  // namespace cloche::warden
