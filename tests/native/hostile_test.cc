@@ -382,6 +382,8 @@ TEST_F(HostileGuest, HoardsPageTables) {
 // The next box of the same image has the file as it was.
 TEST_F(HostileGuest, HoardsWatchesOfEpoll) { expect_held("hoards_epoll_watches"); }
 
+TEST_F(HostileGuest, HoardsAreasOfMemory) { expect_held("hoards_areas"); }
+
 TEST_F(HostileGuest, ForgesLayers) {
   const std::string file = "/usr/bin/env";
   const std::string before = content_of(test_image().string() + file);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -130,8 +131,9 @@ void Filter::add_rule(Rule rule) {
       answer(refusal(EPERM));
       return answer(SECCOMP_RET_ALLOW);
     case Rule::map:
-      load_argument(3);
-      add(any_bit, MAP_HUGETLB, 0, 1);
+    case Rule::segment:
+      load_argument(rule == Rule::map ? 3 : 2);
+      add(any_bit, rule == Rule::map ? MAP_HUGETLB : SHM_HUGETLB, 0, 1);
       answer(refusal(ENOMEM));
       return answer(SECCOMP_RET_ALLOW);
     default: return answer(action_of(rule));

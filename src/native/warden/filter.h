@@ -35,6 +35,7 @@ enum class Rule : std::uint8_t {
   persona,  // plain ones
   trace,    // no stop of a process that is ending
   map,      // no pages of the machine's pool of large ones, which nobody counts
+  segment,  // the same of System V's memory
 };
 
 // What applies to the call of this number, of the machine's own architecture.

@@ -233,7 +233,6 @@ inline constexpr std::uint32_t plain_calls[] = {
     SYS_semop,
     SYS_semctl,
     SYS_semtimedop,
-    SYS_shmget,
     SYS_shmat,
     SYS_shmdt,
     SYS_shmctl,
@@ -396,6 +395,7 @@ inline constexpr CallRule special_calls[] = {
     {SYS_io_setup, Rule::absent},
     {SYS_ptrace, Rule::trace},
     {SYS_mmap, Rule::map},
+    {SYS_shmget, Rule::segment},
 };
 
 }  // namespace cloche::warden

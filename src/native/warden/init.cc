@@ -28,7 +28,6 @@
 
 #include "native/warden/call_wire.h"
 #include "native/warden/command.h"
-#include "native/warden/epoll_watches.h"
 #include "native/warden/file_server.h"
 #include "native/warden/home.h"
 #include "native/warden/packet.h"
@@ -175,7 +174,7 @@ int Init::look_at_memory() noexcept {
       const std::int64_t begin_us = looks::computed_us();
       rest_bytes_ = 0;
       watch_memory();
-      watch_epoll();
+      watch_kernel();
       interval_ms_ = looks::interval_ms(rest_bytes_, looks::computed_us() - begin_us);
       last_look_ms_ = now_ms();
     }
@@ -631,8 +630,9 @@ void Init::watch_memory() noexcept {
     is_whole = true;
   }
   const auto is_within = [&] {
-    if (all() > plan_.memory_bytes) return false;
-    if (is_whole) rest_bytes_ = plan_.memory_bytes - all();
+    used_bytes_ = all();
+    if (used_bytes_ > plan_.memory_bytes) return false;
+    if (is_whole) rest_bytes_ = plan_.memory_bytes - used_bytes_;
     return true;
   };
   if (is_within()) return;
@@ -663,13 +663,15 @@ void Init::watch_memory_of_gvisor() noexcept {
   ended_for_memory_ms_ = now_ms() + longest_end_ms;
 }
 
-// They are memory of the kernel's, of which there is a share for all boxes together.
-void Init::watch_epoll() noexcept {
-  if (plan_.isolation == Isolation::gvisor || now_ms() < next_look_at_epoll_ms_) return;
-  const std::int64_t begin_us = looks::computed_us();
-  const std::uint64_t most = std::max(most_epoll_watches, 2 * std::uint64_t{plan_.wall.open_files});
-  for (const pid_t watcher : processes_.with_too_many_watches(most)) end_for_memory(watcher);
-  next_look_at_epoll_ms_ = now_ms() + epoll_interval_ms(looks::computed_us() - begin_us);
+void Init::watch_kernel() noexcept {
+  if (plan_.isolation == Isolation::gvisor) return;
+  const std::uint64_t files = 2 * std::uint64_t{plan_.wall.open_files};
+  const bool is_bounded = plan_.memory_bytes != 0;
+  const KernelHoards::Room room{
+      .watches = std::max(KernelHoards::most_watches, files),
+      .area_bytes = is_bounded ? plan_.memory_bytes - std::min(plan_.memory_bytes, used_bytes_)
+                               : ~std::uint64_t{0}};
+  for (const pid_t hoarder : hoards_.look(processes_, room)) end_for_memory(hoarder);
 }
 
 void Init::end_for_memory(pid_t victim) noexcept {

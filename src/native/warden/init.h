@@ -18,6 +18,7 @@
 #include "native/warden/dialer.h"
 #include "native/warden/fd.h"
 #include "native/warden/filter.h"
+#include "native/warden/kernel_hoards.h"
 #include "native/warden/looks.h"
 #include "native/warden/processes.h"
 #include "native/warden/question.h"
@@ -99,7 +100,7 @@ class Init {
   bool was_killed_for_memory() noexcept;
   void watch_memory() noexcept;
   void watch_memory_of_gvisor() noexcept;
-  void watch_epoll() noexcept;
+  void watch_kernel() noexcept;
   void end_for_memory(pid_t victim) noexcept;
   bool busy() const noexcept;
   std::uint64_t file_bytes() const noexcept;
@@ -115,13 +116,14 @@ class Init {
   Processes::Shared shared_;  // at the last look at it
   std::uint64_t mapped_ = 0;  // that there was then
   unsigned looks_ = 0;
+  std::uint64_t used_bytes_ = 0;
+  KernelHoards hoards_;
   Activity activity_;  // since the last look
   // What was left at that, where it has found all that there was; 0: that is not known.
   std::uint64_t rest_bytes_ = 0;
   std::int64_t next_look_ms_ = 0;  // 0: no time is set
   std::int64_t last_look_ms_ = 0;
   int interval_ms_ = looks::shortest_ms;
-  std::int64_t next_look_at_epoll_ms_ = 0;
   std::int64_t ended_for_memory_ms_ = 0;  // until when that may not have been seen
   // Until when an end may be one at the limit of memory, of which it is not known whose it is.
   std::int64_t unclear_kill_ms_ = 0;

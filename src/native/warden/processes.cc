@@ -15,10 +15,8 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <functional>
 #include <string_view>
 
-#include "native/warden/epoll_watches.h"
 #include "native/warden/fd.h"
 #include "native/warden/wire.h"
 
@@ -418,28 +416,12 @@ std::uint64_t Processes::socket_bytes() noexcept {
   return sockets > usual ? (sockets - usual) * bytes_of_one : 0;
 }
 
-std::span<const pid_t> Processes::with_too_many_watches(std::uint64_t most) noexcept {
-  struct Watcher {
-    std::uint64_t watches;
-    pid_t pid;
-  };
-  std::array<Watcher, most_watchers> found{};
+std::size_t Processes::all(std::span<pid_t> to) noexcept {
   std::size_t count = 0;
-  std::uint64_t all = 0;
   each([&](pid_t pid) {
-    const std::uint64_t own = count == found.size() ? 0 : epoll_watches_of(pid);
-    if (own == 0) return;
-    all += own;
-    found[count++] = {own, pid};
+    if (count < to.size()) to[count++] = pid;
   });
-  const std::span watchers(found.begin(), count);
-  std::ranges::sort(watchers, std::ranges::greater(), &Watcher::watches);
-  std::size_t ending = 0;
-  for (; ending < count && all > most; ++ending) {
-    all -= watchers[ending].watches;
-    watchers_[ending] = watchers[ending].pid;
-  }
-  return std::span(watchers_).first(ending);
+  return count;
 }
 
 pid_t Processes::with_most_files() noexcept {

@@ -77,12 +77,11 @@ class Processes {
   // What sockets of the box's own may keep in the kernel beyond what programs usually have: nobody
   // tells how much they do.
   static std::uint64_t socket_bytes() noexcept;
-  // Who has too many watches of epoll (epoll_watches.h): those without whom there are no more than
-  // so many, as far as has been looked. What processes share counts for each.
-  std::span<const pid_t> with_too_many_watches(std::uint64_t most) noexcept;
   // Who has the most descriptors; 0 where the kernel does not tell.
   pid_t with_most_files() noexcept;
 
+  // How many there are, and which, as far as there is room.
+  std::size_t all(std::span<pid_t> to) noexcept;
   // Writes a ProcessRecord of each to the file; an errno.
   int list(int file) noexcept;
   // An errno. ESRCH: there is no such process, as far as guests are concerned.
@@ -111,8 +110,6 @@ class Processes {
     Mark mark = 0;
   };
   std::array<Command, most_runs> commands_{};
-  static constexpr std::size_t most_watchers = 1024;
-  std::array<pid_t, most_watchers> watchers_{};
   std::array<pid_t, 128> spared_{};  // 0: a free place
   SharedMemory shared_;
   std::array<pid_t, 4096> paused_{};

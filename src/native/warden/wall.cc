@@ -68,6 +68,9 @@ Outcome enter_wall(const WallPlan& plan, const Filter& filter) noexcept {
   if (plan.isolation == Isolation::full) {  // gVisor has no such queues, and no such limits
     CLOCHE_STEP(Step::limits, limit(RLIMIT_MSGQUEUE, queue_bytes));
     CLOCHE_STEP(Step::limits, limit(RLIMIT_SIGPENDING, queued_signals));
+    // Before all others on a processor: some machines allow their users that.
+    CLOCHE_STEP(Step::limits, limit(RLIMIT_RTPRIO, 0));
+    CLOCHE_STEP(Step::limits, limit(RLIMIT_NICE, 0));
   }
   CLOCHE_STEP(Step::privileges, ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
   if (auto dropped = drop_privileges(); !dropped) return dropped;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// KernelHoards: who makes the kernel keep too much that no limit of a process bounds, and that no
+// memory of a process shows.
+//
+// Watches of epoll: the kernel has a number of them for all processes of a user of the machine,
+// which are those of all boxes, and Cloche too where the user is nobody else: a box that took them
+// all would leave no server a connection. Areas of memory: 65,530 of each process, whatever is in
+// them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "native/warden/processes.h"
+
+namespace cloche::warden {
+
+class KernelHoards {
+ public:
+  struct Room {
+    std::uint64_t watches = 0;
+    std::uint64_t area_bytes = 0;  // what areas may take
+  };
+  // Those without whom there is room again. Now and then: otherwise nobody.
+  std::span<const pid_t> look(Processes& processes, const Room& room) noexcept;
+
+  // Of a box; that many, or two for each file that a process may have open.
+  static constexpr std::uint64_t most_watches = 32'768;
+
+ private:
+  static constexpr std::size_t most_processes = 2048;
+  struct Hoarder {
+    std::uint64_t has = 0;
+    pid_t pid = 0;
+  };
+  void find_watchers(std::uint64_t most) noexcept;
+  void find_mappers(std::uint64_t most_bytes) noexcept;
+  void end_largest(std::uint64_t all, std::uint64_t most) noexcept;
+
+  std::array<pid_t, most_processes> processes_{};
+  std::array<Hoarder, most_processes> hoarders_{};  // of the same processes
+  std::array<pid_t, 2 * most_processes> ending_{};
+  std::size_t count_ = 0;
+  std::size_t ending_count_ = 0;
+  std::int64_t next_ms_ = 0;
+};
+
+}  // namespace cloche::warden
