@@ -140,7 +140,9 @@ function setGlobals() {
   Object.defineProperty(globalThis, '__native', { value: native, enumerable: false, configurable: true });
 }
 
-internal.types = internal.builtin('types');
+internal.isError = (value) => native.className(value) === 'Error' || value instanceof Error;
+// util.types, for the modules that want it.
+Object.defineProperty(internal, 'types', { get: () => internal.builtin('types') });
 setGlobals();
 internal.builtin('loop');
 internal.builtin('process');

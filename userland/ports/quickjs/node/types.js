@@ -28,4 +28,3 @@ module.exports = Object.assign(types, {
   isKeyObject: (value) => isObject(value) && internal.isKeyObject?.(value) === true,
   isCryptoKey: (value) => isObject(value) && internal.isCryptoKey?.(value) === true,
 });
-internal.isError = (value) => kindOf(value) === 'Error' || value instanceof Error;
