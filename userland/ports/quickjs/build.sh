@@ -16,7 +16,7 @@ done > all.mk
 printf 'all:%s\n' "$objects" >> all.mk
 make -f all.mk all FLAGS="$flags"
 $CC $flags -Dmain=qjs_main -c -o qjs.o quickjs/qjs.c
-$CC $flags -I"$PORT" -I"$zlib" -I"$brotli/include" -o "$OUT/usr/bin/node" "$PORT/host.c" "$PORT/host_files.c" "$PORT/host_process.c" "$PORT/host_sockets.c" "$PORT/host_loop.c" "$PORT/host_bytes.c" "$PORT/host_hash.c" "$PORT/host_zlib.c" "$PORT/host_brotli.c" qjs.o $objects "$zlib"/*.o "$brotli"/*/*.o
+$CC $flags -I"$PORT" -I"$zlib" -I"$brotli/include" -o "$OUT/usr/bin/node" "$PORT/host.c" "$PORT/host_files.c" "$PORT/host_process.c" "$PORT/host_sockets.c" "$PORT/host_loop.c" "$PORT/host_bytes.c" "$PORT/host_vm.c" "$PORT/host_hash.c" "$PORT/host_zlib.c" "$PORT/host_brotli.c" qjs.o $objects "$zlib"/*.o "$brotli"/*/*.o
 $STRIP "$OUT/usr/bin/node"
 for name in js qjs nodejs; do ln -s node "$OUT/usr/bin/$name"; done
 mkdir -p "$OUT/usr/lib/node"

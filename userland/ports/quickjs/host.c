@@ -112,6 +112,22 @@ static JSValue is_proxy(JSContext *ctx, JSValueConst self, int argc, JSValueCons
   return JS_NewBool(ctx, JS_IsProxy(argv[0]));
 }
 
+// proxyParts(proxy) -> [its target, its handler], both null once it is revoked; undefined of anything else
+static JSValue proxy_parts(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+  if (!JS_IsProxy(argv[0])) return JS_UNDEFINED;
+  JSValue parts[2] = { JS_GetProxyTarget(ctx, argv[0]), JS_GetProxyHandler(ctx, argv[0]) };
+  JSValue pair = JS_NewArray(ctx);
+  for (uint32_t i = 0; i < 2; i++) {
+    if (JS_IsException(parts[i])) {
+      JS_FreeValue(ctx, JS_GetException(ctx));
+      parts[i] = JS_NULL;
+    }
+    JS_SetPropertyUint32(ctx, pair, i, parts[i]);
+  }
+  return pair;
+}
+
 // The frame that what runs now belongs to, which the engine keeps with each job: async_hooks has its stores there.
 static JSValue async_frame(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
@@ -132,6 +148,7 @@ static const JSCFunctionListEntry functions[] = {
   JS_CFUNC_DEF("evaluateModule", 2, evaluate_module),
   JS_CFUNC_DEF("promise", 1, promise_state),
   JS_CFUNC_DEF("isProxy", 1, is_proxy),
+  JS_CFUNC_DEF("proxyParts", 1, proxy_parts),
 };
 
 static void call_hook(JSContext *ctx, const char *name, int argc, JSValueConst *argv)
@@ -152,7 +169,8 @@ static void call_hook(JSContext *ctx, const char *name, int argc, JSValueConst *
 static void tell_rejection(JSContext *ctx, JSValueConst promise, JSValueConst reason, bool is_handled, void *opaque)
 {
   JSValueConst args[3] = { promise, reason, JS_NewBool(ctx, is_handled) };
-  call_hook(ctx, "onreject", 3, args);
+  JSContext *first = JS_GetContextOpaque(ctx);  // Set in those of vm.
+  call_hook(first ? first : ctx, "onreject", 3, args);
 }
 
 static int start(JSContext *ctx, int argc, char **argv)
@@ -169,6 +187,7 @@ static int start(JSContext *ctx, int argc, char **argv)
   add_socket_functions(ctx, native);
   add_loop_functions(ctx, native);
   add_byte_functions(ctx, native);
+  add_vm_functions(ctx, native);
   JSValue words = JS_NewArray(ctx);
   for (int i = 0; i < argc; i++) JS_SetPropertyUint32(ctx, words, i, JS_NewString(ctx, argv[i]));
   JS_SetPropertyStr(ctx, native, "argv", words);

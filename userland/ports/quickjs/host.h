@@ -12,6 +12,7 @@ void add_hash_functions(JSContext *ctx, JSValueConst native);
 void add_socket_functions(JSContext *ctx, JSValueConst native);
 void add_loop_functions(JSContext *ctx, JSValueConst native);
 void add_byte_functions(JSContext *ctx, JSValueConst native);
+void add_vm_functions(JSContext *ctx, JSValueConst native);
 
 // An ArrayBuffer of bytes of malloc, which it frees.
 JSValue bytes_of(JSContext *ctx, uint8_t *bytes, size_t size);

@@ -1,4 +1,5 @@
 // assert: exceptions for what does not hold.
+const { types } = internal;
 const { inspect, isDeepEqual } = require('util');
 
 class AssertionError extends Error {
@@ -51,7 +52,7 @@ function difference(allOfA, allOfB) {
 }
 
 function fail(actual, expected, message, operator) {
-  if (message instanceof Error) throw message;
+  if (internal.isError(message)) throw message;
   throw new AssertionError({ actual, expected, message, operator });
 }
 function truthy(value, message, count) {
@@ -85,16 +86,16 @@ function matches(error, expected, message) {
     if (expected.call({}, error) === true) return;
     fail(error, expected, message ?? 'The validation function is expected to return "true". Received false', 'throws');
   }
-  if (expected instanceof RegExp) {
+  if (types.isRegExp(expected)) {
     if (expected.test(String(error))) return;
     fail(error, expected, message ?? `The input did not match the regular expression ${inspect(expected)}. Input:\n\n${inspect(String(error))}\n`, 'throws');
   }
-  for (const key of new Set([...Object.keys(expected), ...(expected instanceof Error ? ['name', 'message'] : [])])) {
-    if (expected[key] instanceof RegExp && typeof error[key] === 'string' ? expected[key].test(error[key]) : isDeepEqual(error[key], expected[key], true)) continue;
+  for (const key of new Set([...Object.keys(expected), ...(internal.isError(expected) ? ['name', 'message'] : [])])) {
+    if (types.isRegExp(expected[key]) && typeof error[key] === 'string' ? expected[key].test(error[key]) : isDeepEqual(error[key], expected[key], true)) continue;
     if (message !== undefined) fail(error, expected, message, 'throws');
     // Only what was asked for is shown, of both.
     class Comparison {
-      constructor(from) { for (const name of Object.keys(expected)) if (name in from) this[name] = expected[name] instanceof RegExp && typeof from[name] === 'string' && expected[name].test(from[name]) ? expected[name] : from[name]; }
+      constructor(from) { for (const name of Object.keys(expected)) if (name in from) this[name] = types.isRegExp(expected[name]) && typeof from[name] === 'string' && expected[name].test(from[name]) ? expected[name] : from[name]; }
     }
     const shown = new AssertionError({ actual: new Comparison(error), expected: new Comparison(expected), operator: 'deepStrictEqual' });
     throw Object.assign(shown, { actual: error, expected, operator: 'throws' });
@@ -108,7 +109,7 @@ Object.assign(assert, {
   strictEqual: compare('strictEqual', Object.is), notStrictEqual: compare('notStrictEqual', (a, b) => !Object.is(a, b)),
   deepEqual: compare('deepEqual', (a, b) => isDeepEqual(a, b, false)), notDeepEqual: compare('notDeepEqual', (a, b) => !isDeepEqual(a, b, false)),
   deepStrictEqual: compare('deepStrictEqual', (a, b) => isDeepEqual(a, b, true)), notDeepStrictEqual: compare('notDeepStrictEqual', (a, b) => !isDeepEqual(a, b, true)),
-  fail(message = 'Failed') { if (message instanceof Error) throw message; throw new AssertionError({ message, operator: 'fail' }); },
+  fail(message = 'Failed') { if (internal.isError(message)) throw message; throw new AssertionError({ message, operator: 'fail' }); },
   ifError(value) { if (value !== null && value !== undefined) throw Object.assign(new AssertionError({ message: `ifError got unwanted exception: ${value?.message ?? inspect(value)}`, actual: value, expected: null, operator: 'ifError' })); },
   match: (text, pattern, message) => { if (!pattern.test(text)) fail(text, pattern, message ?? `The input did not match the regular expression ${inspect(pattern)}. Input:\n\n${inspect(text)}\n`, 'match'); },
   doesNotMatch: (text, pattern, message) => { if (pattern.test(text)) fail(text, pattern, message ?? `The input was expected to not match the regular expression ${inspect(pattern)}. Input:\n\n${inspect(text)}\n`, 'doesNotMatch'); },

@@ -1,5 +1,5 @@
 // buffer: Buffer, a Uint8Array with texts of several encodings in it.
-const { native } = internal;
+const { native, types } = internal;
 // The numbers that the host knows encodings by.
 const codes = { latin1: 0, hex: 1, base64: 2, base64url: 3, utf16le: 4, ascii: 5 };
 
@@ -35,7 +35,7 @@ Object.assign(Buffer, {
   poolSize: 8192,
   from(value, encoding, length) {
     if (typeof value === 'string') return wrap(bytesOf(value, encoding));
-    if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) return wrap(new Uint8Array(value, encoding, length));
+    if (types.isAnyArrayBuffer(value)) return wrap(new Uint8Array(value, encoding, length));
     if (value?.type === 'Buffer' && Array.isArray(value.data)) return wrap(Uint8Array.from(value.data));
     if (ArrayBuffer.isView(value) || Array.isArray(value)) return wrap(Uint8Array.from(value));
     const primitive = value?.valueOf?.();

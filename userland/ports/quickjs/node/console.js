@@ -1,4 +1,5 @@
 // console: what is logged, in the form of util.inspect.
+const { types } = internal;
 const util = require('util');
 
 class Console {
@@ -61,9 +62,9 @@ function drawTable(data, columns) {
   const rows = [];
   const heads = [];
   let hasValues = false;
-  const pairs = data instanceof Map ? [...data].map(([k, v], i) => [i, { Key: k, Values: v }]) : data instanceof Set ? [...data].map((v, i) => [i, v])
+  const pairs = types.isMap(data) ? [...data].map(([k, v], i) => [i, { Key: k, Values: v }]) : types.isSet(data) ? [...data].map((v, i) => [i, v])
     : Object.entries(data);
-  const indexName = data instanceof Map || data instanceof Set ? '(iteration index)' : '(index)';
+  const indexName = types.isMap(data) || types.isSet(data) ? '(iteration index)' : '(index)';
   for (const [index, item] of pairs) {
     const cells = {};
     let value;

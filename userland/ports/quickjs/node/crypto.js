@@ -1,5 +1,5 @@
 // crypto: hashes (MD5, SHA-1, SHA-2), HMAC, PBKDF2, HKDF and random bytes.
-const { native } = internal;
+const { native, types } = internal;
 
 const primes = [];
 for (let n = 2; primes.length < 80; n++) if (primes.every((p) => n % p)) primes.push(n);
@@ -72,7 +72,7 @@ class Core {
   }
   copy() { return Object.assign(Object.create(Core.prototype), this, { state: this.state.slice(0) }); }
 }
-const bytesOf = (data, encoding) => (data instanceof KeyObject ? data._bytes : typeof data === 'string' ? Buffer.from(data, encoding) : data instanceof ArrayBuffer ? Buffer.from(data) : Buffer.from(data.buffer, data.byteOffset, data.byteLength));
+const bytesOf = (data, encoding) => (data instanceof KeyObject ? data._bytes : typeof data === 'string' ? Buffer.from(data, encoding) : types.isArrayBuffer(data) ? Buffer.from(data) : Buffer.from(data.buffer, data.byteOffset, data.byteLength));
 // The two states of HMAC.
 function keyed(a, key) {
   let bytes = bytesOf(key);
@@ -175,6 +175,8 @@ class CryptoKey {
   }
 }
 internal.tagged({ CryptoKey });
+internal.isKeyObject = (value) => value instanceof KeyObject;
+internal.isCryptoKey = (value) => value instanceof CryptoKey;
 const notHere = (what) => new DOMException(`${what} is not in this node: webcrypto has digests, HMAC, HKDF and PBKDF2`, 'NotSupportedError');
 const nameOf = (given) => String(given?.name ?? given).toUpperCase();
 const exact = (buffer) => Uint8Array.from(buffer).buffer;

@@ -71,7 +71,7 @@ Emitter.prototype = {
     const list = tableOf(this).get(name);
     if (!list) {
       if (name !== 'error') return false;
-      if (args[0] instanceof Error) throw args[0];
+      if (internal.isError(args[0])) throw args[0];
       throw Object.assign(new Error(`Unhandled error. (${require('util').inspect(args[0])})`), { code: 'ERR_UNHANDLED_ERROR', context: args[0] });
     }
     for (const listener of list) Reflect.apply(listener, this, args);

@@ -1,4 +1,5 @@
 // fetch, and the Headers, Request and Response of the web, over http and https.
+const { types } = internal;
 const { Readable } = require('stream');
 const { abortError } = require('events');
 
@@ -68,7 +69,7 @@ function bodyOf(init) {
     return { bytes: formBytes(init, boundary), type: `multipart/form-data; boundary=${boundary}` };
   }
   if (init instanceof Blob) return { bytes: init.arrayBuffer().then((bytes) => Buffer.from(bytes)), type: init.type || undefined };
-  if (init instanceof ArrayBuffer) return { bytes: Buffer.from(init) };
+  if (types.isArrayBuffer(init)) return { bytes: Buffer.from(init) };
   if (ArrayBuffer.isView(init)) return { bytes: Buffer.from(init.buffer, init.byteOffset, init.byteLength) };
   if (typeof init[Symbol.asyncIterator] === 'function') return { stream: init };
   return { bytes: Buffer.from(String(init)), type: 'text/plain;charset=UTF-8' };

@@ -1,5 +1,5 @@
 // fs: synchronous calls; the ones with callbacks and promises are made of them.
-const { native } = internal;
+const { native, types } = internal;
 const { errnoError } = require('os').__errors;
 
 const constants = { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1, O_RDONLY: 0, O_WRONLY: 1, O_RDWR: 2, O_CREAT: 0o100, O_EXCL: 0o200, O_NOCTTY: 0o400, O_TRUNC: 0o1000,
@@ -18,7 +18,7 @@ function pathOf(path, name = 'path') {
     if (path.includes('\0')) throw Object.assign(new TypeError(`The argument '${name}' must be a string, Uint8Array, or URL without null bytes.`), { code: 'ERR_INVALID_ARG_VALUE' });
     return path;
   }
-  if (path instanceof Uint8Array) return Buffer.from(path).toString();
+  if (types.isUint8Array(path)) return Buffer.from(path).toString();
   if (path instanceof URL) return require('url').fileURLToPath(path);
   throw typeError(name, 'of type string or an instance of Buffer or URL', path);
 }
@@ -220,7 +220,7 @@ const sync = {
 };
 const decoded2 = (text, options) => (optionsOf(options).encoding === 'buffer' ? Buffer.from(text) : text);
 
-const seconds = (time) => (time instanceof Date ? time.getTime() / 1000 : Number(time));
+const seconds = (time) => (types.isDate(time) ? time.getTime() / 1000 : Number(time));
 function transferAll(transfer, fd, buffers, position) {
   let done = 0;
   for (const buffer of buffers) {

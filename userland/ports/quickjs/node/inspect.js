@@ -1,12 +1,11 @@
 // util.inspect and util.format: values as Node.js shows them.
-const { std } = internal;
+const { std, types } = internal;
 
 const colors = { reset: [0, 0], bold: [1, 22], dim: [2, 22], italic: [3, 23], underline: [4, 24], inverse: [7, 27], black: [30, 39], red: [31, 39],
   green: [32, 39], yellow: [33, 39], blue: [34, 39], magenta: [35, 39], cyan: [36, 39], white: [37, 39], gray: [90, 39], grey: [90, 39] };
 const styles = { special: 'cyan', number: 'yellow', bigint: 'yellow', boolean: 'yellow', undefined: 'grey', null: 'bold', string: 'green',
   symbol: 'green', date: 'magenta', regexp: 'red', module: 'underline' };
 const custom = Symbol.for('nodejs.util.inspect.custom');
-const typedArray = Object.getPrototypeOf(Uint8Array);
 const defaults = { showHidden: false, depth: 2, colors: false, customInspect: true, showProxy: false, maxArrayLength: 100, maxStringLength: 10000,
   breakLength: 80, compact: 3, sorted: false, getters: false, numericSeparator: false };
 
@@ -259,17 +258,34 @@ function assemble(ctx, output, base, braces, level, isArray, value) {
 
 function show(ctx, value, level, inside) {
   if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return showPrimitive(ctx, value, inside);
+  // Of a proxy its target is shown, and no trap of it is called.
+  const self = value, parts = internal.native.proxyParts(value);
+  if (parts) {
+    if (parts[0] === null) return paint(ctx, '<Revoked Proxy>', 'special');
+    if (ctx.showProxy) return showProxy(ctx, parts, level);
+    do [value] = internal.native.proxyParts(value);
+    while (internal.native.isProxy(value));
+    if (value === null) return paint(ctx, '<Revoked Proxy>', 'special');
+  }
   const own = value[custom];
   if (ctx.customInspect && typeof own === 'function' && own !== inspect && !(value.constructor && value.constructor.prototype === value)) {
     const depth = ctx.depth === null ? null : ctx.depth - level;
-    const result = own.call(value, depth, { ...ctx.options, ...ctx, depth, stylize: (text, kind) => paint(ctx, text, kind) }, inspect);
-    if (result !== value) return typeof result === 'object' ? show(ctx, result, level, inside) : String(result).replaceAll('\n', `\n${' '.repeat(ctx.indent)}`);
+    const result = own.call(self, depth, { ...ctx.options, ...ctx, depth, stylize: (text, kind) => paint(ctx, text, kind) }, inspect);
+    if (result !== self) return typeof result === 'object' ? show(ctx, result, level, inside) : String(result).replaceAll('\n', `\n${' '.repeat(ctx.indent)}`);
   }
   if (ctx.seen.includes(value)) {
     if (!ctx.circular.has(value)) ctx.circular.set(value, ctx.circular.size + 1);
     return paint(ctx, `[Circular *${ctx.circular.get(value)}]`, 'special');
   }
   return showObject(ctx, value, level);
+}
+
+function showProxy(ctx, parts, level) {
+  if (level > ctx.depth && ctx.depth !== null) return paint(ctx, 'Proxy [Array]', 'special');
+  ctx.indent += 2;
+  const output = parts.map((part) => show(ctx, part, level + 1, true));
+  ctx.indent -= 2;
+  return assemble(ctx, output, '', ['Proxy [', ']'], level, true, parts);
 }
 
 function showObject(ctx, value, level) {
@@ -286,43 +302,43 @@ function showObject(ctx, value, level) {
     if (value.length === 0 && keys.length === 0) return `${braces[0]}]`;
     isArray = true;
     items = () => arrayItems(ctx, value, level + 1);
-  } else if (value instanceof typedArray) {
+  } else if (types.isTypedArray(value)) {
     keys = keys.filter((key) => typeof key === 'symbol' || !/^(0|[1-9]\d*)$/.test(key));
     braces = [`${prefixOf(name, 'TypedArray', tag === name ? '' : '', `(${value.length})`)}[`, ']'];
     if (value.length === 0 && keys.length === 0) return `${braces[0]}]`;
     isArray = true;
     items = () => typedItems(ctx, value);
-  } else if (value instanceof Set) {
+  } else if (types.isSet(value)) {
     braces[0] = `${prefixOf(name, 'Set', tag, `(${value.size})`)}{`;
     if (value.size === 0 && keys.length === 0) return `${braces[0]}}`;
     items = () => listItems(ctx, value, level + 1);
-  } else if (value instanceof Map) {
+  } else if (types.isMap(value)) {
     braces[0] = `${prefixOf(name, 'Map', tag, `(${value.size})`)}{`;
     if (value.size === 0 && keys.length === 0) return `${braces[0]}}`;
     items = () => mapItems(ctx, value, level + 1);
   } else if (typeof value === 'function') {
     base = functionBase(value, name, tag);
     if (keys.length === 0) return paint(ctx, base, 'special');
-  } else if (value instanceof RegExp) {
+  } else if (types.isRegExp(value)) {
     base = RegExp.prototype.toString.call(value);
     if (name !== 'RegExp') base = `${prefixOf(name, 'RegExp', tag, '')}${base}`;
     if (keys.length === 0) return paint(ctx, base, 'regexp');
-  } else if (value instanceof Date) {
+  } else if (types.isDate(value)) {
     base = Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
     if (name !== 'Date') base = `${prefixOf(name, 'Date', tag, '')}${base}`;
     if (keys.length === 0) return paint(ctx, base, 'date');
-  } else if (value instanceof Error) {
+  } else if (internal.isError(value)) {
     base = errorBase(ctx, value, keys);
     if (keys.length === 0) return base;
-  } else if (value instanceof Number || value instanceof String || value instanceof Boolean || (value instanceof Symbol) || value instanceof BigInt) {
+  } else if (types.isBoxedPrimitive(value)) {
     base = boxedBase(ctx, value, name, tag, keys);
     if (keys.length === 0) return base;
-  } else if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) {
+  } else if (types.isAnyArrayBuffer(value)) {
     const bytes = new Uint8Array(value);
     const shown = Array.from(bytes.subarray(0, 50), (byte) => byte.toString(16).padStart(2, '0')).join(' ');
     braces[0] = `${prefixOf(name, 'ArrayBuffer', tag === name ? '' : '', '')}{`;
     items = () => [`[Uint8Contents]: <${shown}${bytes.length > 50 ? ` ... ${bytes.length - 50} more byte${bytes.length > 51 ? 's' : ''}` : ''}>`, `byteLength: ${showPrimitive(ctx, bytes.length)}`];
-  } else if (value instanceof Promise) {
+  } else if (types.isPromise(value)) {
     braces[0] = `${prefixOf(name, 'Promise', tag, '')}{`;
     items = () => {
       const { state, result } = promiseState(value);
@@ -332,8 +348,8 @@ function showObject(ctx, value, level) {
       ctx.indent -= 2;
       return [state === 'rejected' ? `${paint(ctx, '<rejected>', 'special')} ${text}` : text];
     };
-  } else if (value instanceof WeakSet || value instanceof WeakMap) {
-    braces[0] = `${prefixOf(name, value instanceof WeakSet ? 'WeakSet' : 'WeakMap', tag, '')}{`;
+  } else if (types.isWeakSet(value) || types.isWeakMap(value)) {
+    braces[0] = `${prefixOf(name, types.isWeakSet(value) ? 'WeakSet' : 'WeakMap', tag, '')}{`;
     items = () => [paint(ctx, '<items unknown>', 'special')];
   } else if (value[Symbol.toStringTag] === 'Module') {
     braces[0] = '[Module: null prototype] {';

@@ -29,8 +29,8 @@ internal.bound = (fn) => {
 const names = ['assert', 'async_hooks', 'buffer', 'child_process', 'console', 'constants', 'crypto', 'diagnostics_channel', 'events', 'fs', 'http', 'module', 'net', 'os', 'path', 'perf_hooks',
   'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'v8', 'vm', 'tty', 'worker_threads', 'zlib'];
 // What those are made of, and programs cannot ask for.
-const hidden = ['loop', 'zones', 'locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc', 'web_streams'];
-const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['util', 'types'],
+const hidden = ['types', 'loop', 'zones', 'locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc', 'web_streams'];
+const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['types'],
   'path/posix': ['path', 'posix'], 'path/win32': ['path', 'win32'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
   'assert/strict': ['assert', 'strict'], 'stream/consumers': ['stream', '__consumers'], https: ['http', '__https'], http2: ['http', '__http2'],
   tls: ['net', '__tls'], dns: ['net', '__dns'], 'dns/promises': ['net', '__dns', 'promises'], sys: ['util'], 'stream/web': ['web_streams'] };
@@ -64,15 +64,15 @@ internal.builtin = (name) => {
   return module.exports;
 };
 
-function lazy(name, make) {
-  Object.defineProperty(globalThis, name, {
+function lazy(name, make, global = globalThis) {
+  Object.defineProperty(global, name, {
     configurable: true, enumerable: false,
     get() {
       const value = make();
-      Object.defineProperty(globalThis, name, { value, configurable: true, writable: true, enumerable: false });
+      Object.defineProperty(global, name, { value, configurable: true, writable: true, enumerable: false });
       return value;
     },
-    set(value) { Object.defineProperty(globalThis, name, { value, configurable: true, writable: true, enumerable: false }); },
+    set(value) { Object.defineProperty(global, name, { value, configurable: true, writable: true, enumerable: false }); },
   });
 }
 
@@ -86,6 +86,29 @@ function setClock() {
   Object.defineProperty(Performance.prototype, 'now', { value: now, configurable: true, writable: true, enumerable: true });
   for (const [name, value] of [['Performance', Performance], ['performance', new Performance()]]) Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
 }
+
+// What the language has of languages and places, which the engine has not: each realm gets it.
+internal.prepareLanguage = (global) => {
+  const { Number, BigInt, Date } = global;
+  lazy('Intl', () => internal.builtin('intl'), global);
+  const texts = { numberText: [[Number, BigInt], 'toLocaleString'], dateAndTimeText: [[Date], 'toLocaleString'], dateText: [[Date], 'toLocaleDateString'],
+    timeText: [[Date], 'toLocaleTimeString'] };
+  for (const [text, [kinds, name]] of Object.entries(texts)) {
+    for (const kind of kinds) {
+      const { [name]: method } = { [name](locales, options) { return internal.builtin('locale')[text](kind.prototype.valueOf.call(this), options); } };
+      Object.defineProperty(kind.prototype, name, { value: method, configurable: true, writable: true, enumerable: false });
+    }
+  }
+  // The name of the time zone, where it is the usual one.
+  for (const name of ['toString', 'toTimeString']) {
+    const plain = Date.prototype[name];
+    const { [name]: method } = { [name]() {
+      const text = plain.call(this);
+      return text.endsWith('GMT+0000') && /^(?:Etc\/)?(?:UTC|UCT|Universal|Zulu)?$/.test(std.getenv('TZ') ?? '') ? `${text} (Coordinated Universal Time)` : text;
+    } };
+    Object.defineProperty(Date.prototype, name, { value: method, configurable: true, writable: true, enumerable: false });
+  }
+};
 
 function setGlobals() {
   for (const name of ['print', 'scriptArgs', 'console', 'gc', 'navigator']) delete globalThis[name];
@@ -104,37 +127,22 @@ function setGlobals() {
   for (const name of ['ReadableStream', 'WritableStream', 'TransformStream', 'ReadableStreamDefaultReader', 'ReadableStreamBYOBReader', 'ReadableStreamBYOBRequest', 'ReadableByteStreamController',
     'ReadableStreamDefaultController', 'WritableStreamDefaultWriter', 'WritableStreamDefaultController', 'TransformStreamDefaultController', 'ByteLengthQueuingStrategy', 'CountQueuingStrategy',
     'TextEncoderStream', 'TextDecoderStream', 'CompressionStream', 'DecompressionStream']) lazy(name, () => internal.builtin('stream/web')[name]);
-  lazy('Intl', () => internal.builtin('intl'));
   for (const name of ['MessageChannel', 'MessagePort', 'BroadcastChannel']) lazy(name, () => internal.builtin('worker_threads')[name]);
   // What programs seldom want of the clock.
   for (const name of ['mark', 'measure', 'clearMarks', 'clearMeasures', 'getEntries', 'getEntriesByName', 'getEntriesByType', 'timerify', 'eventLoopUtilization', 'toJSON'])
     Object.defineProperty(performance, name, { configurable: true, get: () => (internal.builtin('perf_hooks'), performance[name]) });
   for (const name of ['PerformanceEntry', 'PerformanceMark', 'PerformanceMeasure', 'PerformanceObserver']) lazy(name, () => internal.builtin('perf_hooks')[name]);
   lazy('structuredClone', () => internal.builtin('util').structuredClone);
-  // What languages write otherwise, by a module that programs cannot ask for.
-  const texts = { numberText: [[Number, BigInt], 'toLocaleString'], dateAndTimeText: [[Date], 'toLocaleString'], dateText: [[Date], 'toLocaleDateString'],
-    timeText: [[Date], 'toLocaleTimeString'] };
-  for (const [text, [kinds, name]] of Object.entries(texts)) {
-    for (const kind of kinds) {
-      const { [name]: method } = { [name](locales, options) { return internal.builtin('locale')[text](kind.prototype.valueOf.call(this), options); } };
-      Object.defineProperty(kind.prototype, name, { value: method, configurable: true, writable: true, enumerable: false });
-    }
-  }
-  // The name of the time zone, where it is the usual one.
-  for (const name of ['toString', 'toTimeString']) {
-    const plain = Date.prototype[name];
-    const { [name]: method } = { [name]() {
-      const text = plain.call(this);
-      return text.endsWith('GMT+0000') && /^(?:Etc\/)?(?:UTC|UCT|Universal|Zulu)?$/.test(std.getenv('TZ') ?? '') ? `${text} (Coordinated Universal Time)` : text;
-    } };
-    Object.defineProperty(Date.prototype, name, { value: method, configurable: true, writable: true, enumerable: false });
-  }
+  internal.prepareLanguage(globalThis);
   lazy('crypto', () => internal.builtin('crypto').webcrypto);
   lazy('CryptoKey', () => internal.builtin('crypto').webcrypto.CryptoKey);
   delete globalThis.__native;
   Object.defineProperty(globalThis, '__native', { value: native, enumerable: false, configurable: true });
 }
 
+internal.isError = (value) => native.className(value) === 'Error' || value instanceof Error;
+// util.types, for the modules that want it.
+Object.defineProperty(internal, 'types', { get: () => internal.builtin('types') });
 setGlobals();
 internal.builtin('loop');
 internal.builtin('process');

@@ -106,7 +106,7 @@ function fromNodeModules(name, from, imported) {
     if (path.basename(folder) !== 'node_modules') roots.push(path.join(folder, 'node_modules'));
     if (folder === '/') break;
   }
-  for (const root of [...roots, ...(process.env.NODE_PATH ?? '').split(':').filter(Boolean), '/usr/lib/node_modules', '/usr/local/lib/node_modules']) {
+  for (const root of [...roots, ...everywhere()]) {
     const folder = path.join(root, pack);
     if (!isFolder(folder)) {
       const file = rest === '' ? asFile(folder) : null;
@@ -230,10 +230,33 @@ function loadModule(file, parent) {
 let taken;
 Object.defineProperty(globalThis, '__cloche_take', { value: (all) => { taken = all; }, enumerable: false });
 
+// From the first of these folders in which it is found.
+function fromFirst(name, folders, from) {
+  for (const folder of folders) {
+    try {
+      return resolveFrom(name, path.join(path.resolve(folder), 'noop.js'), false);
+    } catch (error) {
+      if (error.code !== 'MODULE_NOT_FOUND') throw error;
+    }
+  }
+  throw notFound(name, from, false);
+}
+const everywhere = () => [...(process.env.NODE_PATH ?? '').split(':').filter(Boolean), '/usr/lib/node_modules', '/usr/local/lib/node_modules'];
+// The folders in which a name is looked for.
+Module._resolveLookupPaths = (name, parent) => {
+  if (isBuiltin(name)) return null;
+  if (/^\.{1,2}(?:\/|$)/.test(name)) return [parent?.filename ? path.dirname(parent.filename) : '.'];
+  return [...(parent?.paths ?? []), ...everywhere()];
+};
 let mainModule;
 function makeRequire(module) {
   const require = (name) => requireFrom(name, module);
-  require.resolve = (name) => (isBuiltin(name) ? name : resolveFrom(name, module.filename, false));
+  require.resolve = (name, options) => {
+    if (isBuiltin(name)) return name;
+    if (options?.paths === undefined) return resolveFrom(name, module.filename, false);
+    return fromFirst(name, options.paths, module.filename);
+  };
+  require.resolve.paths = (name) => Module._resolveLookupPaths(name, module);
   require.cache = Module._cache;
   require.extensions = Module._extensions;
   require.main = mainModule;
@@ -466,5 +489,9 @@ Module.createRequire = (from) => {
   return makeRequire(new Module(file.endsWith('/') ? `${file}noop.js` : file));
 };
 Module._load = (name, parent) => requireFrom(name, parent ?? new Module(path.join(process.cwd(), '[eval]')));
-Module._resolveFilename = (name, parent) => (isBuiltin(name) ? name : resolveFrom(name, parent?.filename ?? path.join(process.cwd(), '[eval]'), false));
+Module._resolveFilename = (name, parent, isMain, options) => {
+  if (isBuiltin(name)) return name;
+  const from = parent?.filename ?? path.join(process.cwd(), '[eval]');
+  return options?.paths ? fromFirst(name, options.paths, from) : resolveFrom(name, from, false);
+};
 module.exports = Module;

@@ -71,7 +71,7 @@ process.cpuUsage = (since) => {
 process.resourceUsage = () => ({ userCPUTime: native.cpuUs(0), systemCPUTime: native.cpuUs(1), maxRSS: native.memoryOwn() / 1024 });
 process.emitWarning = (warning, type = 'Warning') => {
   const name = typeof type === 'object' ? type.type ?? 'Warning' : type;
-  process.stderr.write(`(node:${process.pid}) ${warning instanceof Error ? warning : `${name}: ${warning}`}\n`);
+  process.stderr.write(`(node:${process.pid}) ${internal.isError(warning) ? warning : `${name}: ${warning}`}\n`);
 };
 process.report = { excludeNetwork: false, compact: false, directory: '', filename: '', reportOnFatalError: false, reportOnSignal: false, reportOnUncaughtException: false, signal: 'SIGUSR2',
   getReport: () => ({ header: { nodejsVersion: process.version, platform: process.platform, arch: process.arch, cwd: process.cwd(), commandLine: [...process.argv], processId: process.pid }, sharedObjects: [] }),
@@ -141,7 +141,7 @@ internal.fatal = (error) => {
   }
   const { inspect } = require('util');
   let text;
-  if (error instanceof Error) {
+  if (internal.isError(error)) {
     text = inspect(error);
     const place = /\(?(\/[^()\s]*?):(\d+)(?::\d+)?\)?/.exec(String(error.stack));
     if (place) {
@@ -167,7 +167,7 @@ internal.checkRejections = () => {
   for (const [promise, reason] of rejected) {
     rejected.delete(promise);
     if (process.listenerCount('unhandledRejection') > 0) process.emit('unhandledRejection', reason, promise);
-    else if (reason instanceof Error) internal.fatal(reason);
+    else if (internal.isError(reason)) internal.fatal(reason);
     else {
       internal.fatal(Object.assign(new Error('This error originated either by throwing inside of an async function without a catch block, or by rejecting a promise ' +
         `which was not handled with .catch(). The promise rejected with the reason "${require('util').inspect(reason)}".`), { name: 'UnhandledPromiseRejection', code: 'ERR_UNHANDLED_REJECTION' }));
@@ -177,15 +177,11 @@ internal.checkRejections = () => {
 };
 
 // What programs that look at the places of a stack ask of each.
-Error.prepareStackTrace = (error, sites) => sites;
 const placeMethods = { isEval: () => false, getEvalOrigin: () => undefined, isToplevel: () => true, isConstructor: () => false, isAsync: () => false, isPromiseAll: () => false, getPromiseIndex: () => null,
   getTypeName: () => null, getMethodName: () => null, getThis: () => undefined, getScriptNameOrSourceURL() { return this.getFileName(); },
   toString() { return `${this.getFunctionName() ? `${this.getFunctionName()} (` : ''}${this.getFileName()}:${this.getLineNumber()}:${this.getColumnNumber()}${this.getFunctionName() ? ')' : ''}`; } };
-const places = Object.getPrototypeOf(new Error().stack[0]);
-for (const [name, value] of Object.entries(placeMethods)) if (!Object.hasOwn(places, name)) Object.defineProperty(places, name, { value, configurable: true, writable: true, enumerable: false });
-
 // The stack of an error begins with what it is, as in V8.
-Error.prepareStackTrace = (error, sites) => {
+function stackOf(error, sites) {
   let head;
   try {
     const message = String(error.message ?? '');
@@ -203,7 +199,15 @@ Error.prepareStackTrace = (error, sites) => {
     lines.push(`    at ${name && name !== '<anonymous>' && name !== '<eval>' ? `${name} (${place})` : place}`);
   }
   return [head, ...lines].join('\n');
+}
+// Each realm has errors of its own.
+internal.prepareErrors = (Error) => {
+  Error.prepareStackTrace = (error, sites) => sites;
+  const places = Object.getPrototypeOf(native.evaluate('(Error) => new Error().stack', 'a place')(Error)[0]);
+  for (const [name, value] of Object.entries(placeMethods)) if (!Object.hasOwn(places, name)) Object.defineProperty(places, name, { value, configurable: true, writable: true, enumerable: false });
+  Error.prepareStackTrace = stackOf;
 };
+internal.prepareErrors(Error);
 
 internal.writeAll = (fd, data) => {
   const bytes = typeof data === 'string' ? new Uint8Array(native.utf8Encode(data)) : data;

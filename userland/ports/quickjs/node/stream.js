@@ -1,4 +1,5 @@
 // stream: readable, writable, duplex and transforming streams with back pressure.
+const { types } = internal;
 const EventEmitter = require('events');
 
 class Stream extends EventEmitter {
@@ -413,7 +414,7 @@ class PassThrough extends Transform {
 }
 
 Readable.from = (source, options) => {
-  const items = typeof source === 'string' || source instanceof Uint8Array ? [source][Symbol.iterator]() : (source[Symbol.asyncIterator] ?? source[Symbol.iterator]).call(source);
+  const items = typeof source === 'string' || types.isUint8Array(source) ? [source][Symbol.iterator]() : (source[Symbol.asyncIterator] ?? source[Symbol.iterator]).call(source);
   return new Readable({ objectMode: true, ...options,
     read() {
       Promise.resolve(items.next()).then(async ({ value, done }) => this.push(done ? null : await value)).catch((error) => this.destroy(error));
@@ -526,7 +527,7 @@ const consumers = {
   arrayBuffer: async (stream) => Uint8Array.from(await wholeOf(stream)).buffer,
   blob: async (stream) => new Blob([await wholeOf(stream)]),
 };
-const limits = [16384, 16];
+const limits = [65536, 16];  // As from Node.js 22 on.
 const custom = Symbol.for('nodejs.util.promisify.custom');
 finished[custom] = promises.finished;
 pipeline[custom] = promises.pipeline;

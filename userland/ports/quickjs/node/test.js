@@ -28,7 +28,7 @@ class Item {
 const told = (error) => ({ message: error.message, type: error.failureType, cause: describe(error.cause), cancelled: error.failureType === 'cancelledByParent' || error.failureType === 'testTimeoutFailure' });
 function describe(cause) {
   if (cause === undefined) return undefined;
-  if (!(cause instanceof Error)) return { text: inspect(cause), shown: inspect(cause) };
+  if (!(internal.isError(cause))) return { text: inspect(cause), shown: inspect(cause) };
   const out = { text: cause.message, shown: inspect(cause), code: cause.code, name: cause.name, stack: String(cause.stack).split('\n').filter((line) => line.startsWith('    at ')).map((line) => line.slice(7)) };
   if ('actual' in cause && 'expected' in cause) Object.assign(out, { expected: inspect(cause.expected, { depth: 4 }), actual: inspect(cause.actual, { depth: 4 }), operator: cause.operator });
   return out;

@@ -1,5 +1,5 @@
 // util: what Node.js's util has; inspect is in inspect.js.
-const { native, std } = internal;
+const { native, std, types } = internal;
 const inspecting = {};
 native.evaluate(`(function (exports, require, internal) {${std.loadFile(`${internal.root}inspect.js`)}\n})`, `${internal.root}inspect.js`)(inspecting, require, internal);
 const { inspect, format, formatWithOptions, stringWidth, isProxy } = inspecting;
@@ -24,27 +24,10 @@ function callbackify(original) {
 }
 
 const tag = (value) => Object.prototype.toString.call(value).slice(8, -1);
-const typedArray = Object.getPrototypeOf(Uint8Array);
-const types = {
-  isDate: (v) => v instanceof Date, isRegExp: (v) => v instanceof RegExp, isMap: (v) => v instanceof Map, isSet: (v) => v instanceof Set,
-  isPromise: (v) => v instanceof Promise, isNativeError: (v) => v instanceof Error, isProxy, isTypedArray: (v) => v instanceof typedArray,
-  isUint8Array: (v) => v instanceof Uint8Array, isArrayBuffer: (v) => v instanceof ArrayBuffer, isAnyArrayBuffer: (v) => v instanceof ArrayBuffer || v instanceof SharedArrayBuffer,
-  isSharedArrayBuffer: (v) => v instanceof SharedArrayBuffer, isArrayBufferView: (v) => ArrayBuffer.isView(v), isDataView: (v) => v instanceof DataView,
-  isWeakMap: (v) => v instanceof WeakMap, isWeakSet: (v) => v instanceof WeakSet, isGeneratorObject: (v) => tag(v) === 'Generator',
-  isAsyncFunction: (v) => tag(v) === 'AsyncFunction', isGeneratorFunction: (v) => tag(v) === 'GeneratorFunction' || tag(v) === 'AsyncGeneratorFunction',
-  isNumberObject: (v) => v instanceof Number, isStringObject: (v) => v instanceof String, isBooleanObject: (v) => v instanceof Boolean, isBigIntObject: (v) => v instanceof BigInt, isSymbolObject: (v) => v instanceof Symbol,
-  isBoxedPrimitive: (v) => v instanceof Number || v instanceof String || v instanceof Boolean || v instanceof BigInt || v instanceof Symbol,
-  isKeyObject: (v) => v instanceof require('crypto').KeyObject, isCryptoKey: (v) => tag(v) === 'CryptoKey',
-  isMapIterator: (v) => tag(v) === 'Map Iterator', isSetIterator: (v) => tag(v) === 'Set Iterator', isArgumentsObject: (v) => tag(v) === 'Arguments',
-};
-
-for (const Kind of [Uint8ClampedArray, Uint16Array, Uint32Array, Int8Array, Int16Array, Int32Array, Float32Array, Float64Array, BigInt64Array, BigUint64Array])
-  types[`is${Kind.name}`] = (v) => v instanceof Kind;
-Object.assign(types, { isExternal: () => false, isModuleNamespaceObject: (v) => tag(v) === 'Module' && v !== null && typeof v === 'object' && Object.getPrototypeOf(v) === null });
 // What old programs ask for.
 const ofOld = { isBoolean: (v) => typeof v === 'boolean', isBuffer: (v) => Buffer.isBuffer(v), isNull: (v) => v === null, isNullOrUndefined: (v) => v === null || v === undefined, isNumber: (v) => typeof v === 'number',
   isString: (v) => typeof v === 'string', isSymbol: (v) => typeof v === 'symbol', isUndefined: (v) => v === undefined, isRegExp: types.isRegExp, isObject: (v) => v !== null && typeof v === 'object', isDate: types.isDate,
-  isError: (v) => v instanceof Error, isFunction: (v) => typeof v === 'function', isPrimitive: (v) => v === null || !['object', 'function'].includes(typeof v) };
+  isError: (v) => internal.isError(v), isFunction: (v) => typeof v === 'function', isPrimitive: (v) => v === null || !['object', 'function'].includes(typeof v) };
 
 // Equal in structure. `strict` as assert.deepStrictEqual has it.
 function isDeepEqual(a, b, strict, seen = new Map()) {
@@ -55,17 +38,17 @@ function isDeepEqual(a, b, strict, seen = new Map()) {
   if (seen.get(a) === b) return true;
   seen.set(a, b);
   const same = (x, y) => isDeepEqual(x, y, strict, seen);
-  if (a instanceof Date && b instanceof Date && !Object.is(a.getTime(), b.getTime())) return false;
-  if (a instanceof RegExp && String(a) !== String(b)) return false;
-  if (a instanceof Error && (a.message !== b.message || a.name !== b.name)) return false;
+  if (types.isDate(a) && types.isDate(b) && !Object.is(a.getTime(), b.getTime())) return false;
+  if (types.isRegExp(a) && String(a) !== String(b)) return false;
+  if (internal.isError(a) && (a.message !== b.message || a.name !== b.name)) return false;
   if (types.isBoxedPrimitive(a) && !same(a.valueOf(), b.valueOf())) return false;
-  if (ArrayBuffer.isView(a) || a instanceof ArrayBuffer) {
-    const bytes = (v) => (v instanceof ArrayBuffer ? new Uint8Array(v) : new Uint8Array(v.buffer, v.byteOffset, v.byteLength));
+  if (ArrayBuffer.isView(a) || types.isArrayBuffer(a)) {
+    const bytes = (v) => (types.isArrayBuffer(v) ? new Uint8Array(v) : new Uint8Array(v.buffer, v.byteOffset, v.byteLength));
     const x = bytes(a), y = bytes(b);
     return x.length === y.length && x.every((byte, i) => byte === y[i]);
   }
-  if (a instanceof Set && (a.size !== b.size || ![...a].every((x) => b.has(x) || (typeof x === 'object' && [...b].some((y) => same(x, y)))))) return false;
-  if (a instanceof Map && (a.size !== b.size || ![...a].every(([k, v]) => (b.has(k) ? same(v, b.get(k)) : [...b].some(([l, w]) => same(k, l) && same(v, w)))))) return false;
+  if (types.isSet(a) && (a.size !== b.size || ![...a].every((x) => b.has(x) || (typeof x === 'object' && [...b].some((y) => same(x, y)))))) return false;
+  if (types.isMap(a) && (a.size !== b.size || ![...a].every(([k, v]) => (b.has(k) ? same(v, b.get(k)) : [...b].some(([l, w]) => same(k, l) && same(v, w)))))) return false;
   const keys = Object.keys(a), others = Object.keys(b);
   if (keys.length !== others.length || (Array.isArray(a) && a.length !== b.length)) return false;
   if (strict) {
@@ -92,12 +75,12 @@ function clone(value, seen) {
   if (seen.has(value)) return seen.get(value);
   if (cannotBeCloned(value)) throw refused(value);
   const keep = (copy) => { seen.set(value, copy); return copy; };
-  if (value instanceof Date) return keep(new Date(value.getTime()));
-  if (value instanceof RegExp) return keep(new RegExp(value.source, value.flags));
+  if (types.isDate(value)) return keep(new Date(value.getTime()));
+  if (types.isRegExp(value)) return keep(new RegExp(value.source, value.flags));
   if (types.isSymbolObject(value)) throw refused(value);
   if (types.isBoxedPrimitive(value)) return keep(Object(value.valueOf()));
-  if (value instanceof SharedArrayBuffer) return keep(value);
-  if (value instanceof ArrayBuffer) {
+  if (types.isSharedArrayBuffer(value)) return keep(value);
+  if (types.isArrayBuffer(value)) {
     if (value.detached) throw new DOMException('An ArrayBuffer is detached and could not be cloned.', 'DataCloneError');
     if (!value.resizable) return keep(value.slice(0));
     const copy = keep(new ArrayBuffer(value.byteLength, { maxByteLength: value.maxByteLength }));
@@ -105,22 +88,22 @@ function clone(value, seen) {
     return copy;
   }
   if (ArrayBuffer.isView(value)) {
-    const Kind = value instanceof DataView ? DataView : globalThis[value[Symbol.toStringTag]];
+    const Kind = types.isDataView(value) ? DataView : globalThis[value[Symbol.toStringTag]];
     return keep(new Kind(clone(value.buffer, seen), value.byteOffset, value.length ?? value.byteLength));
   }
   if (value instanceof Blob) return keep(value.slice(0, value.size, value.type));
   if (internal.isPort?.(value)) throw Object.assign(new TypeError('Object that needs transfer was found in message but not listed in transferList'), { code: 'ERR_MISSING_TRANSFERABLE_IN_TRANSFER_LIST' });
-  if (value instanceof Map) {
+  if (types.isMap(value)) {
     const copy = keep(new Map());
     for (const [k, v] of [...value]) copy.set(clone(k, seen), clone(v, seen));
     return copy;
   }
-  if (value instanceof Set) {
+  if (types.isSet(value)) {
     const copy = keep(new Set());
     for (const v of [...value]) copy.add(clone(v, seen));
     return copy;
   }
-  if (value instanceof Error) {
+  if (internal.isError(value)) {
     const copy = keep(Object.hasOwn(errorKinds, value.name) ? new errorKinds[value.name]() : new Error());
     for (const key of ['message', 'stack']) if (typeof value[key] === 'string') define(copy, key, value[key], false);
     if (Object.hasOwn(value, 'cause')) define(copy, 'cause', clone(value.cause, seen), false);
@@ -136,13 +119,13 @@ function structuredClone(...words) {
   const seen = new Map(), list = [...words[1]?.transfer ?? []];
   for (const item of list) {
     const port = internal.isPort?.(item);
-    if (!port && !(item instanceof ArrayBuffer)) throw Object.assign(new TypeError('Found invalid object in transferList'), { code: 'ERR_INVALID_TRANSFER_OBJECT' });
+    if (!port && !(types.isArrayBuffer(item))) throw Object.assign(new TypeError('Found invalid object in transferList'), { code: 'ERR_INVALID_TRANSFER_OBJECT' });
     if (item.detached) throw new DOMException('An ArrayBuffer is detached and could not be cloned.', 'DataCloneError');
     if (list.indexOf(item) !== list.lastIndexOf(item)) throw new DOMException(`Transfer list contains duplicate ${port ? 'MessagePort' : 'ArrayBuffer'}`, 'DataCloneError');
     if (port) seen.set(item, item);
   }
   const copy = clone(words[0], seen);
-  for (const item of list) if (item instanceof ArrayBuffer) item.transfer();
+  for (const item of list) if (types.isArrayBuffer(item)) item.transfer();
   return copy;
 }
 
@@ -175,7 +158,7 @@ class TextDecoder {
     this.ignoreBOM = Boolean(options.ignoreBOM);
   }
   decode(input = new Uint8Array(0), options = {}) {
-    let bytes = input instanceof ArrayBuffer ? new Uint8Array(input) : new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
+    let bytes = types.isArrayBuffer(input) ? new Uint8Array(input) : new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
     if (this.encoding === 'windows-1252') return Buffer.from(bytes).toString('latin1').replace(/[\x80-\x9f]/g, (char) => upper[char.charCodeAt(0) - 128]);
     if (this.#rest.length) {
       const joined = new Uint8Array(this.#rest.length + bytes.length);

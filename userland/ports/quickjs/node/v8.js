@@ -1,5 +1,5 @@
 // v8: what programs ask of the engine: its memory, and values as bytes in the form that V8 writes them in.
-const { native } = internal;
+const { native, types } = internal;
 require('util');
 
 const memory = () => { const used = native.memoryOwn(), whole = native.memoryTotal(); return { used, whole }; };
@@ -94,36 +94,36 @@ class Serializer {
       return this._writeHostObject(value);
     }
     this.#seen.set(value, this.#seen.size);
-    if (internal.cannotBeCloned(value) || value instanceof Symbol) throw refused(value);
+    if (internal.cannotBeCloned(value) || types.isSymbolObject(value)) throw refused(value);
     if (Array.isArray(value)) return this.#array(value);
-    if (value instanceof Date) { this.#tag('D'); return this.writeDouble(value.getTime()); }
-    if (value instanceof RegExp) {
+    if (types.isDate(value)) { this.#tag('D'); return this.writeDouble(value.getTime()); }
+    if (types.isRegExp(value)) {
       this.#tag('R');
       this.#text(value.source);
       return this.writeUint32([...value.flags].reduce((bits, flag) => bits | 1 << 'gimyusdv'.indexOf(flag), 0));
     }
-    if (value instanceof Map) {
+    if (types.isMap(value)) {
       this.#tag(';');
       for (const [key, item] of [...value]) { this.#value(key); this.#value(item); }
       this.#tag(':');
       return this.writeUint32(value.size * 2);
     }
-    if (value instanceof Set) {
+    if (types.isSet(value)) {
       this.#tag("'");
       for (const item of [...value]) this.#value(item);
       this.#tag(',');
       return this.writeUint32(value.size);
     }
-    if (value instanceof ArrayBuffer) {
+    if (types.isArrayBuffer(value)) {
       this.#tag('B');
       this.writeUint32(value.byteLength);
       return this.writeRawBytes(new Uint8Array(value));
     }
-    if (value instanceof Error) return this.#error(value);
-    if (value instanceof Number) { this.#tag('n'); return this.writeDouble(value.valueOf()); }
-    if (value instanceof Boolean) return this.#tag(value.valueOf() ? 'y' : 'x');
-    if (value instanceof BigInt) { this.#tag('z'); return this.#bigint(value.valueOf()); }
-    if (value instanceof String) { this.#tag('s'); return this.#text(value.valueOf()); }
+    if (internal.isError(value)) return this.#error(value);
+    if (types.isNumberObject(value)) { this.#tag('n'); return this.writeDouble(value.valueOf()); }
+    if (types.isBooleanObject(value)) return this.#tag(value.valueOf() ? 'y' : 'x');
+    if (types.isBigIntObject(value)) { this.#tag('z'); return this.#bigint(value.valueOf()); }
+    if (types.isStringObject(value)) { this.#tag('s'); return this.#text(value.valueOf()); }
     this.#tag('o');
     const keys = Object.keys(value);
     this.#members(value, keys);
@@ -154,7 +154,7 @@ class Serializer {
       return this._writeHostObject(value);
     }
     this.#seen.set(value, this.#seen.size);
-    const at = value instanceof Uint8Array ? 1 : kinds.findIndex((Kind) => value instanceof Kind);
+    const at = types.isUint8Array(value) ? 1 : kinds.findIndex((Kind) => value instanceof Kind);
     this.#tag('V');
     this.#tag(letters[at]);
     this.writeUint32(value.byteOffset);

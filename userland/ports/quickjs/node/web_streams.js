@@ -1,8 +1,9 @@
 // stream/web: the streams of the web, by web-streams-polyfill, and what lies between them and Node.js's.
+const { types } = internal;
 const { ReadableStream, WritableStream, TransformStream, ReadableStreamDefaultReader, ReadableStreamBYOBReader, ReadableStreamBYOBRequest, ReadableByteStreamController, ReadableStreamDefaultController,
   WritableStreamDefaultWriter, WritableStreamDefaultController, TransformStreamDefaultController, ByteLengthQueuingStrategy, CountQueuingStrategy } = require('module').createRequire(`${internal.root}web-streams/ponyfill.js`)('./ponyfill.js');
 
-const bytesOf = (chunk) => (chunk instanceof ArrayBuffer ? new Uint8Array(chunk) : ArrayBuffer.isView(chunk) ? new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength) : undefined);
+const bytesOf = (chunk) => (types.isArrayBuffer(chunk) ? new Uint8Array(chunk) : ArrayBuffer.isView(chunk) ? new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength) : undefined);
 
 // --- Between the two kinds ---
 
@@ -25,7 +26,7 @@ function readableToWeb(stream, { strategy } = {}) {
   return new ReadableStream({
     start(controller) { control = controller; },
     pull() { stream.resume(); },
-    cancel(reason) { stream.on('error', () => {}).destroy(reason instanceof Error ? reason : undefined); },
+    cancel(reason) { stream.on('error', () => {}).destroy(internal.isError(reason) ? reason : undefined); },
   }, strategy ?? (objects ? new CountQueuingStrategy({ highWaterMark: stream.readableHighWaterMark }) : { highWaterMark: stream.readableHighWaterMark, size: (chunk) => chunk?.length ?? 1 }));
 }
 function readableFromWeb(web, options) {

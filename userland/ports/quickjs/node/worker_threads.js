@@ -1,4 +1,5 @@
 // worker_threads: each thread is a program of node of its own, with messages between them. Nothing is shared: a SharedArrayBuffer cannot be sent.
+const { types } = internal;
 const EventEmitter = require('events');
 const { Channel } = require('ipc');
 const v8 = require('v8');
@@ -152,7 +153,7 @@ class MessageChannel {
 function cloned(value, list) {
   const serializer = new PortSerializer(list, (port) => port);
   const bytes = serializer.whole(value);
-  for (const item of list) if (item instanceof ArrayBuffer) item.transfer();
+  for (const item of list) if (types.isArrayBuffer(item)) item.transfer();
   return new PortDeserializer(bytes, (i) => serializer.ports[i]).whole();
 }
 class PortSerializer extends v8.DefaultSerializer {
@@ -162,12 +163,12 @@ class PortSerializer extends v8.DefaultSerializer {
     this.list = list;
     this.give = give;
     for (const item of list) {
-      if (!(item instanceof MessagePort) && !(item instanceof ArrayBuffer)) throw new DOMException('Found invalid object in transferList', 'DataCloneError');
-      if (item instanceof ArrayBuffer && item.detached) throw new DOMException('An ArrayBuffer is detached and could not be cloned.', 'DataCloneError');
+      if (!(item instanceof MessagePort) && !(types.isArrayBuffer(item))) throw new DOMException('Found invalid object in transferList', 'DataCloneError');
+      if (types.isArrayBuffer(item) && item.detached) throw new DOMException('An ArrayBuffer is detached and could not be cloned.', 'DataCloneError');
     }
   }
   _isHostObject(value) {
-    if (value instanceof SharedArrayBuffer) throw new DOMException('#<SharedArrayBuffer> could not be cloned: threads share no memory here.', 'DataCloneError');
+    if (types.isSharedArrayBuffer(value)) throw new DOMException('#<SharedArrayBuffer> could not be cloned: threads share no memory here.', 'DataCloneError');
     return value instanceof MessagePort || value instanceof Blob;
   }
   _writeHostObject(value) {
@@ -221,7 +222,7 @@ class Line {
   #pack(to, what, value, list = []) {
     const serializer = new PortSerializer(list, (port) => this.#give(port));
     const body = serializer.whole(value);
-    for (const item of list) if (item instanceof ArrayBuffer) item.transfer();
+    for (const item of list) if (types.isArrayBuffer(item)) item.transfer();
     const head = v8.serialize([to, what, serializer.ports]);
     const size = Buffer.alloc(4);
     size.writeUInt32LE(head.length);
@@ -377,7 +378,7 @@ if (internal.threadFd !== undefined) {
     const sendable = (value) => {
       try { return cloned(value, []), true; } catch { return false; }
     };
-    const members = error instanceof Error ? Object.fromEntries(Object.entries(error).filter(([, value]) => sendable(value))) : undefined;
+    const members = internal.isError(error) ? Object.fromEntries(Object.entries(error).filter(([, value]) => sendable(value))) : undefined;
     line.send(0, 'error', { error: sendable(error) ? error : new Error(String(error)), members });
     line.channel.flush();
   };

@@ -1,5 +1,5 @@
 // zlib: gzip, deflate, Brotli and their opposites, at once and as streams.
-const { native } = internal;
+const { native, types } = internal;
 const { Transform } = require('stream');
 
 const constants = { Z_NO_FLUSH: 0, Z_PARTIAL_FLUSH: 1, Z_SYNC_FLUSH: 2, Z_FULL_FLUSH: 3, Z_FINISH: 4, Z_BLOCK: 5, Z_OK: 0, Z_STREAM_END: 1, Z_NEED_DICT: 2, Z_ERRNO: -1,
@@ -26,7 +26,7 @@ const problem = (status, text) => Object.assign(new Error(text), { errno: status
 const bytesOf = (data) => {
   if (typeof data === 'string') return Buffer.from(data);
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  if (data instanceof ArrayBuffer) return new Uint8Array(data);
+  if (types.isArrayBuffer(data)) return new Uint8Array(data);
   throw Object.assign(new TypeError(`The "buffer" argument must be of type string or an instance of Buffer, TypedArray, DataView, or ArrayBuffer. Received ${data === null || data === undefined ? data : typeof data === 'object' ? `an instance of ${data.constructor?.name}` : `type ${typeof data} (${require('util').inspect(data)})`}`), { code: 'ERR_INVALID_ARG_TYPE' });
 };
 function number(options, name, least, most, otherwise) {
@@ -196,4 +196,10 @@ for (const kind of [...Object.keys(kinds), 'BrotliCompress', 'BrotliDecompress']
     try { result = whole(kind, bytes, options); } catch (caught) { error = caught; }
     setImmediate(() => (error ? callback(error) : callback(null, result)));
   };
+}
+// Of zstd there is the name alone, which packages take hold of where they start.
+for (const kind of ['ZstdCompress', 'ZstdDecompress']) {
+  const refuse = () => { throw Object.assign(new Error('zstd is not in this node: the program zstd has it'), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' }); };
+  zlib[`create${kind}`] = function () { refuse(); };
+  for (const name of ['', 'Sync']) zlib[`${kind[0].toLowerCase()}${kind.slice(1)}${name}`] = function () { refuse(); };
 }
