@@ -23,6 +23,21 @@ typedef struct {
   Method *method;
 } BoundMethod;
 
+typedef struct {
+  PyObject_HEAD
+  PyTypeObject *type;
+  char kind, character, order, unused;
+  int number;
+} Descriptor;
+
+typedef struct {
+  void *caller, *method;
+  Descriptor *const *types;
+  void *unused;
+  unsigned long long flags;
+} Context;
+enum { SAME_VALUE = 1 };
+
 void npy_set_floatstatus_invalid(void);
 void npy_set_floatstatus_overflow(void);
 float npy_half_to_float(unsigned short half);
@@ -167,11 +182,65 @@ static void narrow_wholes_of_float(const char *source, void *target, Py_ssize_t 
 DENSE(float)
 DENSE(double)
 
+/* casting="same_value": a number that would become another one is an error, which has the names that types have on x86-64 Linux. */
+static const char *name_of(int number) {
+  static const char *const integers[INTEGERS] = {"byte", "ubyte", "short", "ushort", "int", "uint", "int", "uint", "long", "ulong"};
+  switch (number) {
+    case HALF: return "half";
+    case FLOAT: return "float";
+    case DOUBLE: return "double";
+    case CFLOAT: return "cfloat";
+    case CDOUBLE: return "cdouble";
+  }
+  return integers[number - FIRST_INTEGER];
+}
+static int stays(double value, int to) {
+  if (to == FLOAT || to == CFLOAT) return value - value != 0 || (double)(float)value == value;
+  static const int BITS[] = {8, 16, 32, 32, 64};
+  const int is_signed = (to - FIRST_INTEGER) % 2 == 0;
+  const double half = 1ULL << (BITS[(to - FIRST_INTEGER) / 2] - 1);
+  return value >= (is_signed ? -half : 0) && value < (is_signed ? half : 2 * half) && __builtin_trunc(value) == value;
+}
+static double part_of(const char *at, int number) {
+  double value;
+  float single;
+  unsigned short half;
+  switch (number) {
+    case HALF: return npy_half_to_float(*(unsigned short *)memcpy(&half, at, sizeof half));
+    case FLOAT: case CFLOAT: return *(float *)memcpy(&single, at, sizeof single);
+  }
+  return *(double *)memcpy(&value, at, sizeof value);
+}
+static const char *why_not(const char *at, int from, int to) {
+  const int is_complex = from == CFLOAT || from == CDOUBLE;
+  const double first = part_of(at, from);
+  if (!stays(first, to)) return "";
+  if (from == HALF && first == 0 && __builtin_signbit(first)) return ""; /* numpy holds the bits of a half against it */
+  if (!is_complex) return NULL;
+  const double second = part_of(at + (from == CFLOAT ? sizeof(float) : sizeof(double)), from);
+  if (to == CFLOAT) return stays(second, to) ? NULL : "";
+  return second == 0 ? NULL : ": imag is not 0";
+}
+static int refuses(const Context *context, char *const *data, Py_ssize_t count, const Py_ssize_t *steps) {
+  if (!(context->flags & SAME_VALUE)) return 0;
+  const int from = context->types[0]->number, to = context->types[1]->number;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const char *why = why_not(data[0] + i * steps[0], from, to);
+    if (why == NULL) continue;
+    const PyGILState_STATE state = PyGILState_Ensure(); /* a loop has no thread state */
+    PyErr_Format(PyExc_ValueError, "could not cast 'same_value' %s to %s%s", name_of(from), name_of(to), why);
+    PyGILState_Release(state);
+    return 1;
+  }
+  return 0;
+}
+
 /* From a float as it lies in memory, of which a complex number's second part is left out. */
 #define CAST(from, stored, read, to, made, by, dense)                                                               \
   static int from##_to_##to(void *context, char *const *data, const Py_ssize_t *dimensions, const Py_ssize_t *steps, void *auxiliary) { \
     const char *source = data[0];                                                                                   \
     char *target = data[1];                                                                                         \
+    if (refuses(context, data, dimensions[0], steps)) return -1;                                                    \
     const int is_dense = steps[0] == sizeof(stored) && steps[1] == sizeof(made);                                    \
     int odd = 0;                                                                                                    \
     for (Py_ssize_t left = dimensions[0]; left > 0;) {                                                              \
@@ -249,6 +318,7 @@ static int dense_narrowed(char *source, char *target, Py_ssize_t count) {
 #define NARROWS(name, read, written)                                                                                \
   static int name(void *context, char *const *data, const Py_ssize_t *dimensions, const Py_ssize_t *steps, void *auxiliary) { \
     const Py_ssize_t count = dimensions[0];                                                                         \
+    if (refuses(context, data, count, steps)) return -1;                                                            \
     const int is_dense = read == written && steps[0] == read * sizeof(double) && steps[1] == written * sizeof(float); \
     if (is_dense ? dense_narrowed(data[0], data[1], count * read) : narrowed(data, count, steps, read, written))    \
       npy_set_floatstatus_overflow();                                                                               \
