@@ -52,6 +52,26 @@ for source, target in ((complex, int), (complex, np.float32), (np.complex64, np.
         print([converted(np.array([value], source), target) for value in (1 + 0j, 1 + 1j, 1.5 + 0.1j)])
 print(np.array([-1.0]).astype(np.uint8), np.array([1.5]).astype(int))
 
+# Long doubles, which have more than the 53 bits of a double.
+LONG = [np.longdouble(text) for text in ("300", "-1.5", "40000", "70000.9", "-40000", "2147483647.5", "2147483648", "-2147483648.75", "-2147483649",
+        "4294967295", "5e9", "9007199254740993", "9223372036854775807", "9.3e18", "18446744073709551615", "18446744073709551616", "-9.3e18",
+        "1e30", "1e4000", "nan", "inf", "-inf", "-0.0", "0.25")]
+for target in TARGETS[:-1]:
+    made, words, kept = [], [], []
+    for value in LONG:
+        array = np.array([value, 1, 2])
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            number = array.astype(target)
+            assert number[0] == value.astype(target) == array[::2].astype(target)[0], (value, target)
+            made.append(int(number[0]))
+            words.append(len(told))
+        kept.append(int(not isinstance(converted(array, target), ValueError)))
+    print(target.__name__, made, words, kept, converted(np.array(LONG), target))
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    print(np.array([np.clongdouble(3.5)]).astype(np.uint8), converted(np.array([np.clongdouble(1 + 1j)]), int))
+
 # A time that is none is no invalid number.
 spans = np.array([90, "NaT", 30], "timedelta64[s]")
 print(spans / np.timedelta64(1, "m"), spans / np.timedelta64("NaT", "s"), np.timedelta64("NaT", "s") / np.timedelta64(3, "s"))
