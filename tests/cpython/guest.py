@@ -157,3 +157,5 @@ def main():
 
 if __name__ == "__main__":
     main()
+elif __name__ == "__mp_main__":  # a process of a pool, which imports what the tests name
+    without_interpreters()

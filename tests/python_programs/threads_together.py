@@ -50,6 +50,18 @@ print(together())
 
 with ThreadPoolExecutor(100) as pool:
     print(sum(pool.map(lambda n: time.sleep(0.001) or n, range(300))))
+# More than have a stack at a time: who starts them does not wait for one.
+with ThreadPoolExecutor(400) as pool:
+    print(sum(pool.map(lambda n: time.sleep(0.01) or n, range(500))))
+gate = threading.Event()
+many = [threading.Thread(target=gate.wait) for _ in range(200)]
+for thread in many:
+    thread.start()
+print(len({thread.ident for thread in many}), all(thread.is_alive() for thread in many), threading.active_count())
+gate.set()
+for thread in many:
+    thread.join()
+print(any(thread.is_alive() for thread in many), threading.active_count())
 
 running, ticks = True, []
 

@@ -278,8 +278,15 @@ def exact_checks(module):
         module.change(name, re.sub(pattern, lambda match: match[1] + bytes([INT]) + match[2], body, flags=re.DOTALL))
 
 
+def hashes(module):
+    """Integers of 32 bits hash as Python's do, which are taken by 2^31 - 1 here: numpy knows that of `long` alone."""
+    for kind in ("int", "uint"):
+        module.change(f"{kind}_arrtype_hash", module.body(kind.replace("int", "long") + "_arrtype_hash"))
+
+
 def patch(module):
     words = dtype_words(module)
+    hashes(module)
     default_integer(module)
     default_of_bools(module, words)
     sums(module)

@@ -3,7 +3,7 @@
  * it there, and here. userland/python/lib/_cloche/libraries/floats.py says for which of its types. */
 #include <Python.h>
 
-enum { HALF = 23, FLOAT = 11, DOUBLE = 12, CFLOAT = 14, CDOUBLE = 15 }; /* numpy's numbers of types */
+enum { HALF = 23, FLOAT = 11, DOUBLE = 12, QUAD = 13, CFLOAT = 14, CDOUBLE = 15, CQUAD = 16 }; /* numpy's numbers of types */
 enum { FIRST_INTEGER = 1, INTEGERS = 10 };                              /* byte to ulonglong */
 
 /* The beginnings of numpy's structures. */
@@ -22,6 +22,21 @@ typedef struct {
   void *types;
   Method *method;
 } BoundMethod;
+
+typedef struct {
+  PyObject_HEAD
+  PyTypeObject *type;
+  char kind, character, order, unused;
+  int number;
+} Descriptor;
+
+typedef struct {
+  void *caller, *method;
+  Descriptor *const *types;
+  void *unused;
+  unsigned long long flags;
+} Context;
+enum { SAME_VALUE = 1 };
 
 void npy_set_floatstatus_invalid(void);
 void npy_set_floatstatus_overflow(void);
@@ -45,6 +60,47 @@ static inline unsigned long long widest(double value, int *odd) {
 
 static inline float of_half(unsigned short half) { return npy_half_to_float(half); }
 static inline double as_it_is(double value) { return value; }
+
+/* A long double, which has 128 bits here, by its bits: its whole part without the sign, 0 where that has more than 64 bits. */
+typedef struct {
+  unsigned long long low, high;
+} Quad;
+enum { LIMIT = 0x7fff, FRACTION_OF_HIGH = 48 };
+static inline int exponent_of(Quad value) { return (int)(value.high >> FRACTION_OF_HIGH & LIMIT) - LIMIT / 2; }
+static inline int is_negative(Quad value) { return value.high >> 63; }
+static int is_nan_quad(Quad value) {
+  return (value.high >> FRACTION_OF_HIGH & LIMIT) == LIMIT && (value.high << (64 - FRACTION_OF_HIGH) | value.low) != 0;
+}
+static int whole_of_quad(Quad value, unsigned long long *made) {
+  const int exponent = exponent_of(value);
+  *made = 0;
+  if (exponent >= 0 && exponent < 64) *made = (1ULL << 63 | value.high << 15 | value.low >> 49) >> (63 - exponent);
+  return exponent < 64;
+}
+static int is_whole_quad(Quad value) {
+  const int exponent = exponent_of(value);
+  if (exponent < 0) return (value.high << 1 | value.low) == 0;
+  const unsigned long long below = exponent < FRACTION_OF_HIGH ? (1ULL << (FRACTION_OF_HIGH - exponent)) - 1 : 0;
+  const int of_low = 64 + FRACTION_OF_HIGH - exponent;
+  return (value.high & below) == 0 && (of_low <= 0 || (of_low >= 64 ? value.low : value.low << (64 - of_low)) == 0);
+}
+static inline long long signed_of(Quad value, unsigned long long end, int *odd) {
+  unsigned long long whole;
+  const int fits = whole_of_quad(value, &whole) && whole <= end - 1 + is_negative(value);
+  *odd |= !fits;
+  return fits ? (long long)(is_negative(value) ? 0 - whole : whole) : (long long)(0 - end);
+}
+/* The x87 stores 16 bits for those of 8 and 16 as well. */
+static inline long long quad_short(Quad value, int *odd) { return signed_of(value, 1ULL << 15, odd); }
+static inline long long quad_narrow(Quad value, int *odd) { return signed_of(value, 1ULL << 31, odd); }
+static inline long long quad_wide(Quad value, int *odd) { return signed_of(value, 1ULL << 63, odd); }
+static inline unsigned long long quad_widest(Quad value, int *odd) {
+  unsigned long long whole;
+  const int fits = whole_of_quad(value, &whole);
+  if (is_negative(value) || is_nan_quad(value) || (fits && whole >> 63 == 0)) return quad_wide(value, odd);
+  *odd |= !fits;
+  return fits ? whole : 0;
+}
 
 /* Numbers that lie side by side are done in blocks. Of one it is seen first whether all are within the range of which the integers are as
  * their instruction makes them, then vectors are made of them. */
@@ -167,11 +223,79 @@ static void narrow_wholes_of_float(const char *source, void *target, Py_ssize_t 
 DENSE(float)
 DENSE(double)
 
+/* casting="same_value": a number that would become another one is an error, which has the names that types have on x86-64 Linux. */
+static const char *name_of(int number) {
+  static const char *const integers[INTEGERS] = {"byte", "ubyte", "short", "ushort", "int", "uint", "int", "uint", "long", "ulong"};
+  switch (number) {
+    case HALF: return "half";
+    case FLOAT: return "float";
+    case DOUBLE: return "double";
+    case CFLOAT: return "cfloat";
+    case CDOUBLE: return "cdouble";
+    case QUAD: return "longdouble";
+    case CQUAD: return "clongdouble";
+  }
+  return integers[number - FIRST_INTEGER];
+}
+static const int BITS[] = {8, 16, 32, 32, 64}; /* of each two types of integers */
+static int stays_quad(Quad value, int to) {
+  unsigned long long whole;
+  const int is_signed = (to - FIRST_INTEGER) % 2 == 0;
+  if (!whole_of_quad(value, &whole) || !is_whole_quad(value)) return 0;
+  const unsigned long long end = 1ULL << (BITS[(to - FIRST_INTEGER) / 2] - 1);
+  return is_negative(value) ? whole <= (is_signed ? end : 0) : whole <= (is_signed ? end - 1 : 2 * (end - 1) + 1);
+}
+static int stays(double value, int to) {
+  if (to == FLOAT || to == CFLOAT) return value - value != 0 || (double)(float)value == value;
+  const int is_signed = (to - FIRST_INTEGER) % 2 == 0;
+  const double half = 1ULL << (BITS[(to - FIRST_INTEGER) / 2] - 1);
+  return value >= (is_signed ? -half : 0) && value < (is_signed ? half : 2 * half) && __builtin_trunc(value) == value;
+}
+static double part_of(const char *at, int number) {
+  double value;
+  float single;
+  unsigned short half;
+  switch (number) {
+    case HALF: return npy_half_to_float(*(unsigned short *)memcpy(&half, at, sizeof half));
+    case FLOAT: case CFLOAT: return *(float *)memcpy(&single, at, sizeof single);
+  }
+  return *(double *)memcpy(&value, at, sizeof value);
+}
+static const char *why_not(const char *at, int from, int to) {
+  if (from == QUAD || from == CQUAD) {
+    Quad parts[2] = {0};
+    memcpy(parts, at, from == QUAD ? sizeof(Quad) : sizeof parts);
+    return !stays_quad(parts[0], to) ? "" : parts[1].high << 1 | parts[1].low ? ": imag is not 0" : NULL;
+  }
+  const int is_complex = from == CFLOAT || from == CDOUBLE;
+  const double first = part_of(at, from);
+  if (!stays(first, to)) return "";
+  if (from == HALF && first == 0 && __builtin_signbit(first)) return ""; /* numpy holds the bits of a half against it */
+  if (!is_complex) return NULL;
+  const double second = part_of(at + (from == CFLOAT ? sizeof(float) : sizeof(double)), from);
+  if (to == CFLOAT) return stays(second, to) ? NULL : "";
+  return second == 0 ? NULL : ": imag is not 0";
+}
+static int refuses(const Context *context, char *const *data, Py_ssize_t count, const Py_ssize_t *steps) {
+  if (!(context->flags & SAME_VALUE)) return 0;
+  const int from = context->types[0]->number, to = context->types[1]->number;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const char *why = why_not(data[0] + i * steps[0], from, to);
+    if (why == NULL) continue;
+    const PyGILState_STATE state = PyGILState_Ensure(); /* a loop has no thread state */
+    PyErr_Format(PyExc_ValueError, "could not cast 'same_value' %s to %s%s", name_of(from), name_of(to), why);
+    PyGILState_Release(state);
+    return 1;
+  }
+  return 0;
+}
+
 /* From a float as it lies in memory, of which a complex number's second part is left out. */
 #define CAST(from, stored, read, to, made, by, dense)                                                               \
   static int from##_to_##to(void *context, char *const *data, const Py_ssize_t *dimensions, const Py_ssize_t *steps, void *auxiliary) { \
     const char *source = data[0];                                                                                   \
     char *target = data[1];                                                                                         \
+    if (refuses(context, data, dimensions[0], steps)) return -1;                                                    \
     const int is_dense = steps[0] == sizeof(stored) && steps[1] == sizeof(made);                                    \
     int odd = 0;                                                                                                    \
     for (Py_ssize_t left = dimensions[0]; left > 0;) {                                                              \
@@ -206,12 +330,21 @@ DENSE(double)
 CASTS(half, unsigned short, of_half, ONE_BY_ONE)
 CASTS(float, float, as_it_is, BY_BLOCKS)
 CASTS(double, double, as_it_is, BY_BLOCKS)
+#define OF_QUAD(to, made, by) CAST(quad, Quad, , to, made, by, NEVER)
+OF_QUAD(byte, signed char, quad_short)
+OF_QUAD(ubyte, unsigned char, quad_short)
+OF_QUAD(short, short, quad_short)
+OF_QUAD(ushort, unsigned short, quad_narrow)
+OF_QUAD(int, int, quad_narrow)
+OF_QUAD(uint, unsigned, quad_wide)
+OF_QUAD(longlong, long long, quad_wide)
+OF_QUAD(ulonglong, unsigned long long, quad_widest)
 
 /* By numpy's numbers; a long has 32 bits here. */
 #define LOOPS(from)                                                                                                         \
   {from##_to_byte, from##_to_ubyte, from##_to_short, from##_to_ushort, from##_to_int, from##_to_uint, from##_to_int, from##_to_uint, \
    from##_to_longlong, from##_to_ulonglong}
-static Loop *const LOOPS_OF[3][INTEGERS] = {LOOPS(half), LOOPS(float), LOOPS(double)};
+static Loop *const LOOPS_OF[4][INTEGERS] = {LOOPS(half), LOOPS(float), LOOPS(double), LOOPS(quad)};
 
 /* A double that is no float any more is an overflow, of which numpy warns too. A number has one part or, side by side, two: one that
  * becomes complex gets a zero, one that was loses its second. */
@@ -249,6 +382,7 @@ static int dense_narrowed(char *source, char *target, Py_ssize_t count) {
 #define NARROWS(name, read, written)                                                                                \
   static int name(void *context, char *const *data, const Py_ssize_t *dimensions, const Py_ssize_t *steps, void *auxiliary) { \
     const Py_ssize_t count = dimensions[0];                                                                         \
+    if (refuses(context, data, count, steps)) return -1;                                                            \
     const int is_dense = read == written && steps[0] == read * sizeof(double) && steps[1] == written * sizeof(float); \
     if (is_dense ? dense_narrowed(data[0], data[1], count * read) : narrowed(data, count, steps, read, written))    \
       npy_set_floatstatus_overflow();                                                                               \
@@ -268,6 +402,7 @@ static Loop *loop_for(int from, int to) {
     case HALF: return LOOPS_OF[0][column];
     case FLOAT: case CFLOAT: return LOOPS_OF[1][column];
     case DOUBLE: case CDOUBLE: return LOOPS_OF[2][column];
+    case QUAD: case CQUAD: return LOOPS_OF[3][column];
   }
   return NULL;
 }

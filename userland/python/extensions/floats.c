@@ -5,7 +5,7 @@
 
 enum { DIVIDE = 1, OVERFLOWS = 2, INVALID = 8 };              /* numpy's flags */
 enum { HALF = 23, FLOAT = 11, DOUBLE = 12, CFLOAT = 14, CDOUBLE = 15, TIMEDELTA = 22 }; /* numpy's numbers of types */
-enum { NOT_WATCHED, PLAIN, POLES, BY_ZERO, POWERS };          /* which infinite results are a division by zero */
+enum { NOT_WATCHED, PLAIN, POLES, BY_ZERO, POWERS, REMAINDER }; /* which infinite results are a division by zero */
 enum { NAN_CLASS = 1, INF_CLASS = 2, ZERO_CLASS = 4, ENDLESS = NAN_CLASS | INF_CLASS };
 enum { NO_ARITHMETIC, ADD, SUBTRACT, MULTIPLY, QUOTIENT };     /* what is computed here */
 enum { MOST = 5, BLOCK = 2048, WIDEST = 16, PLACES = 256 };
@@ -103,7 +103,7 @@ static int class_of(const Operand *operand, Py_ssize_t i) {
   if (operand->parts == 0) {
     long long value = 1;
     memcpy(&value, at, operand->size);
-    return value == 0 ? ZERO_CLASS : 0;
+    return value == 0 ? ZERO_CLASS : value == LLONG_MIN ? NAN_CLASS : 0; /* no time at all, NaT, is the least one */
   }
   const int first = class_of_part(at, operand->size);
   if (operand->parts == 1) return first;
@@ -416,8 +416,12 @@ static int flags_of_number(PyObject *result, PyObject *first, PyObject *last, in
   const int class = class_of_number(result, type);
   if (!(class & ENDLESS) || !is_of_numbers(Py_TYPE(result), (PyObject *[]){first, last})) return 0;
   const int of_first = class_of_number(first, type), of_last = class_of_number(last, type);
-  const int flags = flags_of(rule, class, of_first | of_last, of_first, of_last, number_types[type].parts == 2);
-  return number_types[type].size == 2 ? flags & ~OVERFLOWS : flags; /* numpy tells that of a half itself */
+  int flags = flags_of(rule, class, of_first | of_last, of_first, of_last, number_types[type].parts == 2);
+  if (number_types[type].size == 2) {
+    flags &= ~OVERFLOWS; /* numpy tells that of a half itself */
+    if (rule == REMAINDER && of_last & ZERO_CLASS && of_first == 0) flags |= DIVIDE; /* it divides halves as well */
+  }
+  return flags;
 }
 
 /* Operations with numbers of numpy, in their order in floats_patch.py. */
@@ -426,7 +430,7 @@ static const struct {
   int rule;
 } OPERATIONS[] = {
     {"scalar add", PLAIN},          {"scalar subtract", PLAIN},     {"scalar multiply", PLAIN}, {"scalar divide", BY_ZERO},
-    {"scalar floor_divide", BY_ZERO}, {"scalar remainder", BY_ZERO}, {"scalar power", POWERS},   {"scalar divmod", BY_ZERO},
+    {"scalar floor_divide", BY_ZERO}, {"scalar remainder", REMAINDER}, {"scalar power", POWERS},   {"scalar divmod", BY_ZERO},
 };
 
 /* What becomes of the result of one: it, or NULL where an exception is set. */

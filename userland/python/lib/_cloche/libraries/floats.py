@@ -20,7 +20,7 @@ RULES = {
 # What `_floats` computes itself where it can, in the order of its numbers.
 ARITHMETIC = "add subtract multiply divide".split()
 
-FLOATS, INTEGERS = "efdFD", "bBhHiIlLqQ"
+FLOATS, INTEGERS = "efdgFDG", "bBhHiIlLqQ"
 
 
 def _replace_casts():

@@ -23,7 +23,12 @@ _PIPE_BUF = 4096  # a pipe that can be written takes so much at once
 
 def start_joinable_thread(function, *, handle=None, daemon=True):
     handle = Handle() if handle is None else handle
-    scheduler.start(function, handle, daemon)
+    ident = scheduler.start(function, handle, daemon)
+    thread = getattr(function, "__self__", None)
+    if scheduler.waits_for_a_stack(ident) and isinstance(thread, threading.Thread):
+        # Who starts it goes on: threads that are idle, as a pool's are, may keep their stacks for as long as that one has work for them.
+        thread._ident = ident
+        thread._started.set()
     return handle
 
 

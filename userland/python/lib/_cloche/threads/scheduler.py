@@ -126,6 +126,11 @@ def start(body, handle=None, daemon=True):
     return strand.ident
 
 
+def waits_for_a_stack(ident):
+    """Of the thread that was started last."""
+    return bool(_queued) and _queued[-1].ident == ident
+
+
 def _share():
     """There is another thread than the main one."""
     _waits.set(before_read, before_write, before_lock, opener_of, before_line, raise_later)
