@@ -579,6 +579,20 @@ TEST_P(PythonSessions, AreNotWhatTheirCodeForks) {
   EXPECT_EQ(value_of(session, "await f(a=1)"), "{'a': 1}");
 }
 
+TEST_P(PythonSessions, EndWhereTheyCannotSayHowTheirCodeEnds) {
+  PythonSession session = new_session();
+  EXPECT_EQ(value_of(session, "x = len('abc'); x"), "3");
+  (void)session.execute("del __builtins__.len");
+  ExecuteResult result;
+  for (int i = 0; i < 3 && (i == 0 || result.session_alive); ++i) result = session.execute("x");
+  EXPECT_EQ(result.status, ExecuteStatus::ended);
+  EXPECT_FALSE(result.session_alive);
+  if (!is_linux()) {  // there it ends by itself
+    EXPECT_THAT(result.reason, ::testing::HasSubstr("could not say how code ended"));
+  }
+  EXPECT_EQ(value_of(session, "len('abc')"), "3");
+}
+
 // By hand, at the descriptors of the engine.
 TEST_P(PythonSessions, EndWhereTheySayNonsense) {
   if (!is_linux()) GTEST_SKIP() << "PythonSessionCallbacks.APortThatIsFloodedRefuses";

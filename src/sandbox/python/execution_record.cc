@@ -31,7 +31,7 @@ void set_error(ExecutionError error, ExecuteResult& result) {
 
 }  // namespace
 
-void read_record(std::string_view text, const python::TurnResult& turn,
+bool read_record(std::string_view text, const python::TurnResult& turn,
                  const ExecuteOptions& options, const Scrub& scrub, ExecuteResult& result) {
   const std::optional<Json> read = python::read_json(text);
   const Json record = read && read->is_object() ? *read : Json::object();
@@ -39,7 +39,8 @@ void read_record(std::string_view text, const python::TurnResult& turn,
   const std::string status = text_at(record, "status");
   // Code that went well says something that can be read, or nothing at all.
   const bool must_say = !text.empty() || turn.status == python::TurnStatus::raised;
-  if (status.empty() && must_say && turn.stopped == python::StopReason::none) {
+  const bool is_clear = !status.empty() || !must_say || turn.stopped != python::StopReason::none;
+  if (!is_clear) {
     result.status = ExecuteStatus::error;
     result.error = {
         "SystemError", "what the interpreter says of its end cannot be read", {}, std::nullopt};
@@ -56,6 +57,7 @@ void read_record(std::string_view text, const python::TurnResult& turn,
   if (const auto dropped = count_at(record, "dropped")) result.trace_events_dropped = *dropped;
   if (const auto steps = count_at(record, "steps"); options.limits.steps != 0 && steps)
     result.steps = std::min(*steps, options.limits.steps);
+  return is_clear;
 }
 
 void set_stopped(python::StopReason why, const ExecuteOptions& options,

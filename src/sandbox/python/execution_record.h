@@ -16,8 +16,9 @@ namespace cloche::sandbox {
 // Makes of a text one that may be shown.
 using Scrub = std::function<std::string(std::string text)>;
 
-// `text`: the interpreter's record, JSON, as _cloche/sessions has it.
-void read_record(std::string_view text, const python::TurnResult& turn,
+// `text`: the interpreter's record, JSON, as _cloche/sessions has it. False where it cannot be read,
+// which the result says.
+bool read_record(std::string_view text, const python::TurnResult& turn,
                  const ExecuteOptions& options, const Scrub& scrub, ExecuteResult& result);
 
 // `why` is not none; `timeout` the time that the turn had.

@@ -88,6 +88,7 @@ void PythonSessionState::connect() {
 
 void PythonSessionState::drop() {
   version_ = 0;
+  was_unclear_ = false;
   callbacks_.connect({});
   interpreter_->drop();
 }
@@ -232,7 +233,7 @@ void PythonSessionState::conclude(const python::TurnResult& turn, const ExecuteO
     mail_ = {};
   }
   const auto scrub = [this](std::string text) { return backend_.scrub(std::move(text)); };
-  read_record(record, turn, options, scrub, result);
+  const bool is_clear = read_record(record, turn, options, scrub, result);
   if (turn.memory_bytes != 0) result.peak_memory_bytes = turn.memory_bytes;
   if (turn.stopped != python::StopReason::none) {
     set_stopped(turn.stopped, options, options.limits.timeout.value_or(backend_.options().timeout),
@@ -250,7 +251,23 @@ void PythonSessionState::conclude(const python::TurnResult& turn, const ExecuteO
       result.exit_code = turn.exit_code;
     }
     drop();
+  } else if (is_clear) {
+    was_unclear_ = false;
+  } else if (std::exchange(was_unclear_, true)) {
+    give_up(result);
   }
+}
+
+// Its code has taken away what it says its end by, as `del __builtins__.len` does: no other code
+// would say more.
+void PythonSessionState::give_up(ExecuteResult& result) {
+  result.status = ExecuteStatus::ended;
+  result.exit_code = status_killed;
+  result.session_alive = false;
+  result.reason =
+      "the session was ended: twice its interpreter could not say how code ended, so the code has "
+      "broken it";
+  drop();
 }
 
 void PythonSessionState::cancel() { interpreter_->stop(python::StopReason::cancelled); }

@@ -69,6 +69,7 @@ class PythonSessionState {
   static ExecuteResult not_begun(const Error& why);
   void conclude(const python::TurnResult& turn, const ExecuteOptions& options,
                 ExecuteResult& result);
+  void give_up(ExecuteResult& result);
   Result<PythonState, Error> state_turn(python::Turn turn, std::string_view payload,
                                         std::uint64_t max_bytes);
 
@@ -78,6 +79,7 @@ class PythonSessionState {
   const unsigned callback_threads_;
   std::atomic<bool> busy_ = false;
   std::atomic<std::uint64_t> version_ = 0;
+  bool was_unclear_ = false;  // how the last execution ended; of who has it in use
 
   Mutex mail_mutex_;
   Mail mail_ GUARDED_BY(mail_mutex_);
