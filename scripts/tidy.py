@@ -30,7 +30,7 @@ MOST_BYTES = 300_000
 
 
 def tracked() -> list[str]:
-    """Files of the tree, committed or about to be; in an unpacked archive, all but build/."""
+    """Files and links of the tree, committed or about to be; in an unpacked archive, all but build/."""
     git = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "ls-files", "-co",
                           "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, text=True,
                          check=False)
@@ -39,10 +39,11 @@ def tracked() -> list[str]:
     else:
         names = [str(p.relative_to(ROOT)) for top in ROOT.iterdir() if top.name not in ("build", ".git")
                  for p in ([top] if top.is_file() else top.rglob("*")) if "__pycache__" not in p.parts]
-    return sorted(f for f in names if f and (ROOT / f).is_file())
+    return sorted(f for f in names if f)
 
 
-FILES = tracked()
+NAMES = tracked()
+FILES = [f for f in NAMES if (ROOT / f).is_file()]
 
 
 def with_suffix(*suffixes: str, under: str = "") -> list[str]:
@@ -152,13 +153,17 @@ def rule_sizes(_):
 
 
 def rule_blobs(_):
-    """Nothing large and nothing binary is committed: third parties come from their registries."""
+    """Nothing large, nothing binary and no link out of the tree: third parties come from their registries."""
     for name in FILES:
         data = (ROOT / name).read_bytes()
         if len(data) > MOST_BYTES:
             yield f"{name}:1: has {len(data)} bytes, the most is {MOST_BYTES}"
         if b"\0" in data and not name.startswith("fuzz/corpus/"):
             yield f"{name}:1: is a binary file"
+    for name in NAMES:
+        link = ROOT / name
+        if link.is_symlink() and not (link.exists() and link.resolve().is_relative_to(ROOT)):
+            yield f"{name}:1: is a link to {link.readlink()}, which is no file of the tree"
 
 
 def layer_table() -> dict[str, tuple[str, set[str]]]:

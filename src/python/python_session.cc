@@ -243,6 +243,10 @@ void PythonSession::begin() {
 
 bool PythonSession::is_gone() const { return shared_->is_gone(*process_); }
 
+bool PythonSession::has_ended() const {
+  return is_gone() && (process_->status || !shared_->replaced);
+}
+
 TurnResult PythonSession::execute(std::string_view source, std::chrono::milliseconds time) {
   const kernel::JobId job = process_->job;
   {
@@ -401,19 +405,15 @@ void PythonSession::stop(StopReason reason) {
 }
 
 void PythonSession::begin_stop(StopReason reason) {
-  if (!shared_->busy || shared_->stop_wanted != StopReason::none) return;
-  if (is_gone()) {
-    // Another program, on the thread of who waits for the turn.
-    if (!shared_->watch || process_->status) return;
-    shared_->stop_wanted = reason;
-    return shared_->watch->give_up();
-  }
+  if (!shared_->busy || has_ended() || shared_->stop_wanted != StopReason::none) return;
   shared_->stop_wanted = reason;
   shared_->stopped_at = std::chrono::steady_clock::now();
   shared_->cpu_at_stop = cpu_time();
-  tell_stop();
+  if (!shared_->replaced) tell_stop();
   shared_->answer.wake_all();
-  if (shared_->watch) shared_->watch->look_again();
+  if (!shared_->watch) return;
+  if (shared_->replaced) return shared_->watch->give_up();
+  shared_->watch->look_again();
 }
 
 void PythonSession::tell_stop() {
@@ -425,6 +425,7 @@ void PythonSession::tell_stop() {
 }
 
 bool PythonSession::does_not_stop(kernel::SteadyTime now) const {
+  if (shared_->replaced) return true;  // what it has become does not listen
   const auto since = now - shared_->stopped_at;
   const std::chrono::nanoseconds cpu = cpu_time() - shared_->cpu_at_stop;
   if (shared_->stop_acknowledged) return has_had_its_time(Heard::yes, since, cpu);
@@ -502,7 +503,7 @@ bool PythonSession::wait_within(const TurnLimits& limits) {
   const std::chrono::nanoseconds cpu_at_start = cpu_time();
   kernel::Waiter waiter;
   kernel::WaitQueue* const queues[] = {&shared_->answer, &process_->ended, &process_->computes};
-  while (!shared_->answered && !is_gone()) {
+  while (!has_ended() && !(shared_->answered && shared_->outcome.returned())) {
     if (!keep_within(limits, cpu_at_start)) return false;
     const NextLook look = next_look(limits, cpu_at_start);
     (void)waiter.sleep(kernel_.mutex(), std::span(queues).first(look.when_it_computes ? 3 : 2),

@@ -142,6 +142,8 @@ class PythonSession {
       REQUIRES(kernel::kernel_lock);
   // The rest: lock held.
   bool is_gone() const REQUIRES(kernel::kernel_lock);
+  // Gone, and not as another program that still runs.
+  bool has_ended() const REQUIRES(kernel::kernel_lock);
   void ask(Turn what, std::string_view payload, const TurnLimits& limits)
       REQUIRES(kernel::kernel_lock);
   void wait_for_end() REQUIRES(kernel::kernel_lock);

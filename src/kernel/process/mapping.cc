@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "kernel/kernel.h"
 #include "kernel/process/task.h"
 #include "kernel/process/turns.h"
 
