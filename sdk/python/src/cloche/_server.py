@@ -178,7 +178,9 @@ class Server:
             with self._lock:
                 self._pending.pop(number, None)
             if isinstance(error, (OSError, ValueError)) and not isinstance(error, SandboxError):
-                raise ServerError(self._why()) from error
+                if threading.current_thread() is not self._reader:
+                    self._reader.join(timeout=1)  # it may still read what the server has said instead
+                raise ServerError(self._ended or self._why()) from error
             raise
         return Request(self, number, params.get("sandboxId"), pending.future)
 
