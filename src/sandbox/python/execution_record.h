@@ -16,8 +16,8 @@ namespace cloche::sandbox {
 // Makes of a text one that may be shown.
 using Scrub = std::function<std::string(std::string text)>;
 
-// `text`: the interpreter's record, JSON, as _cloche/sessions has it. False where it cannot be read,
-// which the result says.
+// `text`: the interpreter's record, JSON, as _cloche/sessions has it. False where it cannot be
+// read, which the result says.
 bool read_record(std::string_view text, const python::TurnResult& turn,
                  const ExecuteOptions& options, const Scrub& scrub, ExecuteResult& result);
 

@@ -21,11 +21,6 @@ replace("quickjs/quickjs-libc.c", POLL, """    const int asked = nfds;
 replace("quickjs/quickjs.c", "        if (options->line_num != 0)\n            line = options->line_num;\n", "        line = options->line_num;\n",
         "counts lines from the number that is given")
 
-# What is looked ahead for an arrow: `${a}` / 2 is a division.
-replace("quickjs/quickjs.c", "            last_tok = TOK_OF;\n        } else {\n            last_tok = s->token.val;\n        }\n",
-        "            last_tok = TOK_OF;\n        } else if (s->token.val == TOK_TEMPLATE && s->token.u.str.sep == '`') {\n            last_tok = TOK_STRING;\n"
-        "        } else {\n            last_tok = s->token.val;\n        }\n", "takes what follows a template for no regular expression")
-
 # What scripts and people know these errors by: node's words.
 engine = pathlib.Path("quickjs/quickjs.c")
 text = engine.read_text()
