@@ -32,7 +32,7 @@ struct PythonSession::Shared : kernel::Resident {
   std::uint64_t memory_limit_bytes = 0;  // of this turn; 0: what the kernel allows
   bool has_run = false;
   bool busy GUARDED_BY(kernel::kernel_lock) = false;             // a turn is in progress
-  std::shared_ptr<Watch> watch GUARDED_BY(kernel::kernel_lock);  // of one that is hosted
+  std::shared_ptr<Watch> watch GUARDED_BY(kernel::kernel_lock);  // of one that is taken here
 
   // A turn that is being stopped. Where the process has not begun it yet, it never does.
   StopReason stop_wanted GUARDED_BY(kernel::kernel_lock) = StopReason::none;
@@ -486,7 +486,6 @@ bool PythonSession::keep_within(const TurnLimits& limits, std::chrono::nanosecon
 }
 
 bool PythonSession::take_here(wasm::RunHere& here, const std::shared_ptr<Watch>& watch) {
-  shared_->hosted = true;
   shared_->watch = watch;
   watch->look_again();
   {
@@ -494,7 +493,6 @@ bool PythonSession::take_here(wasm::RunHere& here, const std::shared_ptr<Watch>&
     here.run();
   }
   shared_->watch.reset();
-  shared_->hosted = false;
   watch->end();
   return !watch->overdue() && wait_within(watch->limits());
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 import paramiko
 
 from peers_test import SECRET, TOKENS, Cells
-from server import PATIENCE_S, until
+from server import PATIENCE_S, new_ssh_key, until
 
 PASSWORD = "a-password-of-the-operator"
 
@@ -27,8 +27,7 @@ class PeersSsh(unittest.TestCase):
         cls.keys = {}
         for kind in ("ed25519", "ecdsa", "rsa"):
             key = f"{cls.folder.name}/{kind}"
-            subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", key], check=True)
-            cls.keys[kind] = (key, Path(key + ".pub").read_text().strip())
+            cls.keys[kind] = (key, new_ssh_key(key, kind))
 
     def session_of(self, cell, kind="ed25519"):
         return self.cells.create(cell, sshPublicKey=self.keys[kind][1])

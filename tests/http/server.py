@@ -105,6 +105,12 @@ class Server:
         return int(re.search(r"VmRSS:\s+(\d+)", text)[1]) / 1024
 
 
+def new_ssh_key(path: str, kind: str = "ed25519") -> str:
+    """A private key without a passphrase, in a new file; its public one, as a line."""
+    subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", path], check=True)
+    return Path(path + ".pub").read_text().strip()
+
+
 def until(condition, what: str):
     """Waits until it holds: for what ends soon after an answer, such as a thread."""
     deadline = time.monotonic() + PATIENCE_S

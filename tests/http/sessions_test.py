@@ -14,7 +14,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from server import PATIENCE_S, Server, until
+from server import PATIENCE_S, Server, new_ssh_key, until
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk" / "python" / "src"))
 TOKEN, OTHER = "test-token-one", "test-token-two"
@@ -47,8 +47,7 @@ class Sessions(unittest.TestCase):
         cls.server = Server("serve", "--token", TOKEN, "--token", OTHER, ssh=True)
         cls.folder = tempfile.TemporaryDirectory()
         cls.key = cls.folder.name + "/key"
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", cls.key], check=True)
-        cls.public_key = Path(cls.key + ".pub").read_text().strip()
+        cls.public_key = new_ssh_key(cls.key)
         Path(cls.folder.name, "proxy.py").write_text(PROXY)
 
     @classmethod

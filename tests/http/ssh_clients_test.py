@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from server import PATIENCE_S, Server
+from server import PATIENCE_S, Server, new_ssh_key
 
 
 class SshClients(unittest.TestCase):
@@ -17,8 +17,7 @@ class SshClients(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
         key = cls.folder.name + "/key"
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
-        status, made = cls.server.json("POST", "/sessions", {"sshPublicKey": Path(key + ".pub").read_text().strip()})
+        status, made = cls.server.json("POST", "/sessions", {"sshPublicKey": new_ssh_key(key)})
         assert status == 200, made
         cls.config = cls.folder.name + "/config"
         Path(cls.config).write_text(f"""Host box

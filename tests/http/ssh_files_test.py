@@ -10,7 +10,7 @@ from pathlib import Path
 import paramiko
 from paramiko.message import Message
 
-from server import PATIENCE_S, Server
+from server import PATIENCE_S, Server, new_ssh_key
 
 EXTENDED, EXTENDED_REPLY, STATUS, NAME = 200, 201, 101, 104
 OK, END, DENIED, FAILURE, UNSUPPORTED = 0, 1, 3, 4, 8
@@ -35,11 +35,10 @@ class SshFiles(unittest.TestCase):
         cls.addClassCleanup(cls.folder.cleanup)
         cls.here = Path(cls.folder.name)
         cls.key = str(cls.here / "key")
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", cls.key], check=True)
+        cls.public_key = new_ssh_key(cls.key)
 
     def setUp(self):
-        public = Path(self.key + ".pub").read_text().strip()
-        status, made = self.server.json("POST", "/sessions", {"sshPublicKey": public})
+        status, made = self.server.json("POST", "/sessions", {"sshPublicKey": self.public_key})
         self.assertEqual(status, 200)
         self.session = made["sessionId"]
         self.addCleanup(lambda: self.server.ask("DELETE", f"/sessions/{self.session}"))
