@@ -141,7 +141,6 @@ std::uint64_t epoll_watches_of(pid_t pid) noexcept {
   return all;
 }
 
-constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t area_bytes = 256;  // with its part of what finds it
 constexpr std::uint64_t most_areas = 65'530;
 constexpr std::uint64_t usual_areas = 1024;  // of a process, which nobody counts
