@@ -1,7 +1,7 @@
 // crypto: its parts, each of which is read when something of it is first asked for.
 const constants = { RSA_PKCS1_PADDING: 1, RSA_NO_PADDING: 3, RSA_PKCS1_OAEP_PADDING: 4, RSA_X931_PADDING: 5, RSA_PKCS1_PSS_PADDING: 6, RSA_PSS_SALTLEN_DIGEST: -1, RSA_PSS_SALTLEN_MAX_SIGN: -2, RSA_PSS_SALTLEN_AUTO: -2,
   DH_CHECK_P_NOT_PRIME: 1, DH_CHECK_P_NOT_SAFE_PRIME: 2, DH_UNABLE_TO_CHECK_GENERATOR: 4, DH_NOT_SUITABLE_GENERATOR: 8, POINT_CONVERSION_COMPRESSED: 2, POINT_CONVERSION_UNCOMPRESSED: 4, POINT_CONVERSION_HYBRID: 6,
-  TLS1_VERSION: 0x301, TLS1_1_VERSION: 0x302, TLS1_2_VERSION: 0x303, TLS1_3_VERSION: 0x304 };
+  TLS1_VERSION: 0x301, TLS1_1_VERSION: 0x302, TLS1_2_VERSION: 0x303, TLS1_3_VERSION: 0x304, OPENSSL_VERSION_NUMBER: 0x40000030 };
 Object.setPrototypeOf(constants, null);
 
 // Functions and classes that stand for those of a part: a module that imports crypto by name has them all, and is not to read all.
@@ -36,6 +36,8 @@ for (const [name, part] of Object.entries(classes)) {
     has: (target, key) => key in Class(),
   });
 }
+// Names of old.
+for (const name of ['pseudoRandomBytes', 'prng', 'rng']) Object.defineProperty(module.exports, name, { value: module.exports.randomBytes, configurable: true, writable: true });
 Object.assign(module.exports, { webcrypto: require('webcrypto').webcrypto, subtle: require('webcrypto').subtle });
 const digests = ['RSA-MD5', 'RSA-RIPEMD160', 'RSA-SHA1', 'RSA-SHA1-2', 'RSA-SHA224', 'RSA-SHA256', 'RSA-SHA3-224', 'RSA-SHA3-256', 'RSA-SHA3-384', 'RSA-SHA3-512', 'RSA-SHA384', 'RSA-SHA512', 'RSA-SHA512/224', 'RSA-SHA512/256',
   'blake2b512', 'blake2s256', 'id-rsassa-pkcs1-v1_5-with-sha3-224', 'id-rsassa-pkcs1-v1_5-with-sha3-256', 'id-rsassa-pkcs1-v1_5-with-sha3-384', 'id-rsassa-pkcs1-v1_5-with-sha3-512', 'md5', 'md5-sha1', 'md5WithRSAEncryption',

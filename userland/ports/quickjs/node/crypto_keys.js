@@ -240,6 +240,18 @@ const createSecretKey = (key, encoding) => new SecretKeyObject(Uint8Array.from(p
 const createPublicKey = (key) => new PublicKeyObject(load(prepare(key, wants.makePublic), wants.makePublic));
 const createPrivateKey = (key) => new PrivateKeyObject(load(prepare(key, wants.makePrivate), wants.makePrivate));
 
-internal.isKeyObject = isKeyObject;
+// A key as bytes, for another thread, and back.
+function packedKey(key) {
+  if (isCryptoKey(key)) return { key: packedKey(internal.keyOfCryptoKey(key)), algorithm: key.algorithm, extractable: key.extractable, usages: key.usages };
+  if (key.type === 'secret') return { type: key.type, bytes: Uint8Array.from(handleOf(key)) };
+  return { type: key.type, bytes: Uint8Array.from(written(handleOf(key), key.type === 'private', { format: 'der', type: key.type === 'private' ? 'pkcs8' : 'spki' })) };
+}
+function unpackedKey({ type, bytes }) {
+  if (type === 'secret') return new SecretKeyObject(bytes);
+  const given = { key: bytes, format: 'der', type: type === 'private' ? 'pkcs8' : 'spki' };
+  return type === 'private' ? createPrivateKey(given) : createPublicKey(given);
+}
+
+Object.assign(internal, { isKeyObject, packedKey });
 module.exports = { KeyObject, SecretKeyObject, PublicKeyObject, PrivateKeyObject, createSecretKey, createPublicKey, createPrivateKey, isKeyObject, handleOf, wants, prepare, load, prepareSecret, parseEncoding, written,
-  jwkOf, handleOfJwk, fromRaw, wrongKind, curves };
+  jwkOf, handleOfJwk, fromRaw, wrongKind, unpackedKey, curves };

@@ -1,7 +1,7 @@
 // What crypto.subtle does, over the keys and ciphers of crypto.
 const { native } = internal;
 const { coded, later, numberOfBytes } = require('crypto_util');
-const { SecretKeyObject, PublicKeyObject, PrivateKeyObject, handleOf, createPublicKey, createPrivateKey, handleOfJwk, jwkOf, written, fromRaw, curves } = require('crypto_keys');
+const { SecretKeyObject, PublicKeyObject, PrivateKeyObject, handleOf, createPublicKey, createPrivateKey, handleOfJwk, jwkOf, written, fromRaw, unpackedKey: unpackedObject, curves } = require('crypto_keys');
 const { generateKeyPairSync, generateKeySync } = require('crypto_keygen');
 const { refused, unknown, failed, wholeNumber, source, usagesFrom, formatFrom, jwkFrom, normalize, usageNames } = require('webcrypto_words');
 const { inspect } = require('util');
@@ -423,4 +423,6 @@ const methods = {
     };
   }),
 };
-module.exports = { methods, CryptoKey, toCryptoKey };
+// What packedKey made of a key of either kind.
+const unpackedKey = (packed) => (packed.key ? cryptoKey(unpackedObject(packed.key), packed.algorithm, packed.extractable, packed.usages) : unpackedObject(packed));
+module.exports = { methods, unpackedKey, CryptoKey, toCryptoKey };
