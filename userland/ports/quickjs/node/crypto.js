@@ -38,7 +38,8 @@ for (const [name, part] of Object.entries(classes)) {
 }
 // Names of old.
 for (const name of ['pseudoRandomBytes', 'prng', 'rng']) Object.defineProperty(module.exports, name, { value: module.exports.randomBytes, configurable: true, writable: true });
-Object.assign(module.exports, { webcrypto: require('webcrypto').webcrypto, subtle: require('webcrypto').subtle });
+for (const name of ['webcrypto', 'subtle'])
+  Object.defineProperty(module.exports, name, { configurable: true, enumerable: true, get: () => require('webcrypto')[name], set: (value) => Object.defineProperty(module.exports, name, { value, writable: true }) });
 const digests = ['RSA-MD5', 'RSA-RIPEMD160', 'RSA-SHA1', 'RSA-SHA1-2', 'RSA-SHA224', 'RSA-SHA256', 'RSA-SHA3-224', 'RSA-SHA3-256', 'RSA-SHA3-384', 'RSA-SHA3-512', 'RSA-SHA384', 'RSA-SHA512', 'RSA-SHA512/224', 'RSA-SHA512/256',
   'blake2b512', 'blake2s256', 'id-rsassa-pkcs1-v1_5-with-sha3-224', 'id-rsassa-pkcs1-v1_5-with-sha3-256', 'id-rsassa-pkcs1-v1_5-with-sha3-384', 'id-rsassa-pkcs1-v1_5-with-sha3-512', 'md5', 'md5-sha1', 'md5WithRSAEncryption',
   'ripemd', 'ripemd160', 'ripemd160WithRSA', 'rmd160', 'sha1', 'sha1WithRSAEncryption', 'sha224', 'sha224WithRSAEncryption', 'sha256', 'sha256WithRSAEncryption', 'sha3-224', 'sha3-256', 'sha3-384', 'sha3-512', 'sha384',

@@ -1,7 +1,5 @@
 // webcrypto: the objects of the web, whose work is read when something is first asked of it.
-const { coded } = require('crypto_util');
-const random = require('crypto_random');
-
+const coded = (...words) => require('crypto_util').coded(...words);
 const badThis = (kind) => coded(TypeError, 'ERR_INVALID_THIS', `Value of "this" must be of type ${kind}`);
 const illegal = () => { throw coded(TypeError, 'ERR_ILLEGAL_CONSTRUCTOR', 'Illegal constructor'); };
 
@@ -21,11 +19,11 @@ class Crypto {
   getRandomValues(array) {
     if (this !== webcrypto) throw badThis('Crypto');
     if (arguments.length < 1) throw coded(TypeError, 'ERR_MISSING_ARGS', "Failed to execute 'getRandomValues' on 'Crypto': 1 argument required, but only 0 present.");
-    return random.getRandomValues(array);
+    return require('crypto_random').getRandomValues(array);
   }
   randomUUID() {
     if (this !== webcrypto) throw badThis('Crypto');
-    return random.randomUUID();
+    return require('crypto_random').randomUUID();
   }
   get CryptoKey() { return require('webcrypto_subtle').CryptoKey; }
 }
