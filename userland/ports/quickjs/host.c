@@ -183,7 +183,7 @@ static int start(JSContext *ctx, int argc, char **argv)
   add_process_functions(ctx, native);
   add_zlib_functions(ctx, native);
   add_brotli_functions(ctx, native);
-  add_hash_functions(ctx, native);
+  add_crypto_functions(ctx, native);
   add_socket_functions(ctx, native);
   add_loop_functions(ctx, native);
   add_byte_functions(ctx, native);

@@ -8,7 +8,7 @@ void add_file_functions(JSContext *ctx, JSValueConst native);
 void add_process_functions(JSContext *ctx, JSValueConst native);
 void add_zlib_functions(JSContext *ctx, JSValueConst native);
 void add_brotli_functions(JSContext *ctx, JSValueConst native);
-void add_hash_functions(JSContext *ctx, JSValueConst native);
+void add_crypto_functions(JSContext *ctx, JSValueConst native);
 void add_socket_functions(JSContext *ctx, JSValueConst native);
 void add_loop_functions(JSContext *ctx, JSValueConst native);
 void add_byte_functions(JSContext *ctx, JSValueConst native);

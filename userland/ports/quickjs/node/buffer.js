@@ -194,6 +194,11 @@ for (const signed of [false, true]) {
     };
   }
 }
+// The names that packages know the encodings' own methods by.
+for (const encoding of ['ascii', 'base64', 'base64url', 'latin1', 'hex', 'ucs2', 'utf8']) {
+  methods[`${encoding}Slice`] = function (start, end) { return this.toString(encoding, start, end); };
+  methods[`${encoding}Write`] = function (text, offset = 0, length = this.length - offset) { return this.write(text, offset, length, encoding); };
+}
 for (const key of Reflect.ownKeys(methods)) Object.defineProperty(Buffer.prototype, key, { value: methods[key], writable: true, configurable: true, enumerable: false });
 Object.defineProperty(Buffer.prototype, 'parent', { get() { return this.buffer; } });
 

@@ -29,7 +29,8 @@ internal.bound = (fn) => {
 const names = ['assert', 'async_hooks', 'buffer', 'child_process', 'console', 'constants', 'crypto', 'diagnostics_channel', 'events', 'fs', 'http', 'module', 'net', 'os', 'path', 'perf_hooks',
   'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'v8', 'vm', 'tty', 'worker_threads', 'zlib'];
 // What those are made of, and programs cannot ask for.
-const hidden = ['types', 'loop', 'zones', 'locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc', 'web_streams'];
+const hidden = ['types', 'loop', 'zones', 'locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc', 'web_streams', 'crypto_util', 'crypto_hash', 'crypto_random', 'crypto_cipher',
+  'crypto_keys', 'crypto_keygen', 'crypto_sign', 'crypto_dh', 'crypto_x509', 'webcrypto', 'webcrypto_subtle', 'webcrypto_words'];
 const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['types'],
   'path/posix': ['path', 'posix'], 'path/win32': ['path', 'win32'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
   'assert/strict': ['assert', 'strict'], 'stream/consumers': ['stream', '__consumers'], https: ['http', '__https'], http2: ['http', '__http2'],
@@ -134,8 +135,9 @@ function setGlobals() {
   for (const name of ['PerformanceEntry', 'PerformanceMark', 'PerformanceMeasure', 'PerformanceObserver']) lazy(name, () => internal.builtin('perf_hooks')[name]);
   lazy('structuredClone', () => internal.builtin('util').structuredClone);
   internal.prepareLanguage(globalThis);
-  lazy('crypto', () => internal.builtin('crypto').webcrypto);
-  lazy('CryptoKey', () => internal.builtin('crypto').webcrypto.CryptoKey);
+  lazy('crypto', () => internal.builtin('webcrypto').webcrypto);
+  for (const name of ['Crypto', 'SubtleCrypto']) lazy(name, () => internal.builtin('webcrypto')[name]);
+  lazy('CryptoKey', () => internal.builtin('webcrypto_subtle').CryptoKey);
   delete globalThis.__native;
   Object.defineProperty(globalThis, '__native', { value: native, enumerable: false, configurable: true });
 }

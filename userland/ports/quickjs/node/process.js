@@ -28,7 +28,7 @@ const check = (result, call) => {
 };
 process.title = 'node';
 process.version = 'v22.18.0';
-process.versions = { node: '22.18.0', quickjs: '0.16.2', zlib: '1.3.1', brotli: '1.1.0', modules: '127' };
+process.versions = { node: '22.18.0', quickjs: '0.16.2', zlib: '1.3.1', brotli: '1.1.0', openssl: '4.0.3', modules: '127' };
 process.release = { name: 'node' };
 process.arch = 'wasm32';
 process.platform = 'linux';

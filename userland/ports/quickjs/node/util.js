@@ -91,6 +91,8 @@ function clone(value, seen) {
     const Kind = types.isDataView(value) ? DataView : globalThis[value[Symbol.toStringTag]];
     return keep(new Kind(clone(value.buffer, seen), value.byteOffset, value.length ?? value.byteLength));
   }
+  // Keys do not change.
+  if (internal.isKeyObject?.(value) || internal.isCryptoKey?.(value)) return keep(value);
   if (value instanceof Blob) return keep(value.slice(0, value.size, value.type));
   if (internal.isPort?.(value)) throw Object.assign(new TypeError('Object that needs transfer was found in message but not listed in transferList'), { code: 'ERR_MISSING_TRANSFERABLE_IN_TRANSFER_LIST' });
   if (types.isMap(value)) {

@@ -356,6 +356,10 @@ class Deserializer {
 // Buffers and other views go as they are in Node.js: their kind, their size, their bytes.
 const hostKinds = [Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, Float32Array, Float64Array, DataView, Buffer, BigInt64Array, BigUint64Array];
 class DefaultSerializer extends Serializer {
+  _isHostObject(value) {
+    if (internal.isKeyObject?.(value) || internal.isCryptoKey?.(value)) throw new Error(`Unserializable host object: ${require('util').inspect(value)}`);
+    return false;
+  }
   _writeHostObject(view) {
     this.writeUint32(Buffer.isBuffer(view) ? 10 : hostKinds.findIndex((Kind, i) => i !== 10 && view instanceof Kind));
     this.writeUint32(view.byteLength);

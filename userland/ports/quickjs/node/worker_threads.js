@@ -4,7 +4,8 @@ const EventEmitter = require('events');
 const { Channel } = require('ipc');
 const v8 = require('v8');
 
-const portKind = 100, blobKind = 101, viewKind = 102;
+const portKind = 100, blobKind = 101, viewKind = 102, keyKind = 103;
+const isKey = (value) => internal.isKeyObject?.(value) === true || internal.isCryptoKey?.(value) === true;
 const views = [Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, Float32Array, Float64Array, DataView, BigInt64Array, BigUint64Array];
 const environmentData = new Map();
 
@@ -169,7 +170,7 @@ class PortSerializer extends v8.DefaultSerializer {
   }
   _isHostObject(value) {
     if (types.isSharedArrayBuffer(value)) throw new DOMException('#<SharedArrayBuffer> could not be cloned: threads share no memory here.', 'DataCloneError');
-    return value instanceof MessagePort || value instanceof Blob;
+    return value instanceof MessagePort || value instanceof Blob || isKey(value);
   }
   _writeHostObject(value) {
     // Views of one buffer are views of one buffer there too; a Buffer comes as the array that it is.
@@ -183,6 +184,10 @@ class PortSerializer extends v8.DefaultSerializer {
       for (const word of [blobKind, bytes.length]) this.writeUint32(word);
       this.writeRawBytes(bytes);
       return void this.writeValue(value.type);
+    }
+    if (isKey(value)) {
+      this.writeUint32(keyKind);
+      return void this.writeValue(internal.packedKey(value));
     }
     if (!this.list.includes(value)) throw Object.assign(new TypeError('Object that needs transfer was found in message but not listed in transferList'), { code: 'ERR_MISSING_TRANSFERABLE_IN_TRANSFER_LIST' });
     this.writeUint32(portKind);
@@ -198,6 +203,7 @@ class PortDeserializer extends v8.DefaultDeserializer {
       const Kind = views[this.readUint32()], offset = this.readUint32(), length = this.readUint32();
       return new Kind(this.readValue(), offset, length);
     }
+    if (kind === keyKind) return require('webcrypto_subtle').unpackedKey(this.readValue());
     if (kind !== blobKind) return undefined;
     const bytes = Uint8Array.from(this.readRawBytes(this.readUint32()));
     return new Blob([bytes], { type: this.readValue() });
