@@ -41,6 +41,11 @@ class OpenFile {
 
   // Up to `size_bytes` from `offset`; fewer where the file ends.
   Result<std::string> read(std::uint64_t offset, std::size_t size_bytes);
+  // From now on `read`, and the size that `stat` tells, are of the content that the file has now,
+  // whatever is written to it; nothing is copied. False, and as before, where there is no such
+  // content to be had: in folders of the host, in the linux engine, and while as much is held as
+  // the sandbox may have of files.
+  bool hold();
   // All of it, or an error; on ENOSPC what fitted is there.
   Result<void> write(std::uint64_t offset, std::string_view data);
   Result<void> append(std::string_view data);

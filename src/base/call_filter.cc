@@ -4,10 +4,17 @@
 #include <linux/audit.h>
 #include <sys/prctl.h>
 
+#include <cerrno>
+#include <chrono>
 #include <cstddef>
+#include <thread>
 
 namespace cloche {
 namespace {
+
+constexpr int no_code_memory = 524;  // ENOTSUPP, which is the kernel's own: no header has it
+constexpr std::chrono::milliseconds first_wait{1};
+constexpr std::chrono::milliseconds last_wait{256};
 
 #if defined(__x86_64__)
 constexpr std::uint32_t architecture = AUDIT_ARCH_X86_64;
@@ -48,7 +55,12 @@ CallFilter::Step CallFilter::answer(std::uint32_t action) noexcept {
 bool CallFilter::enter(std::uint32_t otherwise) {
   add({answer(otherwise)});
   const sock_fprog program{static_cast<unsigned short>(steps_.size()), steps_.data()};
-  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+  // The kernel may lack the memory for its machine code for a moment.
+  for (auto wait = first_wait;; wait *= 2) {
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0) return true;
+    if ((errno != no_code_memory && errno != ENOMEM) || wait > last_wait) return false;
+    std::this_thread::sleep_for(wait);
+  }
 }
 
 }  // namespace cloche

@@ -48,7 +48,8 @@ disk (507) of a session is 413 there, `ENOTDIR` 404, an error of the server 500,
 400. A parameter that is missing or of another type is a request's `EINVAL` with codes of its own:
 -32602 of JSON-RPC, `INVALID_PARAMETER` of REST. What a command line gets wrong ends `cloche` with
 2, as every other error does; a command of the sandbox that cannot be started gives 127 (`ENOENT`)
-or 126, as in a shell.
+or 126, as in a shell. `cloche serve` and `sbs run` end with 1 where the machine does not give what
+their options name (an address, a file, a folder): it may later.
 
 ## Errnos
 

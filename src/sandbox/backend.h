@@ -61,6 +61,7 @@ class OpenFileBackend {
  public:
   virtual ~OpenFileBackend() = default;
   virtual Result<std::string> read(std::uint64_t offset, std::size_t size_bytes) = 0;
+  virtual bool hold() { return false; }
   virtual Result<void> write(std::uint64_t offset, std::string_view data) = 0;
   virtual Result<void> append(std::string_view data) = 0;
   virtual Result<void> truncate(std::uint64_t size_bytes) = 0;

@@ -21,6 +21,8 @@ Result<std::string> OpenFile::read(std::uint64_t offset, std::size_t size_bytes)
   return state_->file->read(offset, size_bytes);
 }
 
+bool OpenFile::hold() { return state_->file->hold(); }
+
 Result<void> OpenFile::write(std::uint64_t offset, std::string_view data) {
   return state_->departure->settled(state_->file->write(offset, data));
 }

@@ -16,6 +16,7 @@
 #include "net/no_network.h"
 #include "sandbox/default_environment.h"
 #include "sandbox/host_folders.h"
+#include "sandbox/options/mountable.h"
 #include "sandbox/python/python_services.h"
 #include "sandbox/run.h"
 #include "sandbox/wasm_commands.h"
@@ -320,10 +321,7 @@ std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
 
 void SandboxState::mount_host_paths(vfs::Namespace& space) const {
   for (const Mount& mount : options_.mounts) {
-    if (!mount.guest_path.starts_with('/') || mount.guest_path == "/") {
-      throw request_error("cannot mount at '" + mount.guest_path +
-                          "': say an absolute path below /");
-    }
+    need_mount_point(mount.guest_path);
     const vfs::HostAccess access = mount.access == Mount::Access::read_only
                                        ? vfs::HostAccess::read_only
                                        : vfs::HostAccess::writable;

@@ -28,6 +28,7 @@ class WasmOpenFile final : public OpenFileBackend {
 
   Result<std::string> read(std::uint64_t offset, std::size_t size_bytes) override
       EXCLUDES(kernel::kernel_lock);
+  bool hold() override EXCLUDES(kernel::kernel_lock);
   Result<void> write(std::uint64_t offset, std::string_view data) override
       EXCLUDES(kernel::kernel_lock);
   Result<void> append(std::string_view data) override EXCLUDES(kernel::kernel_lock);
@@ -43,9 +44,22 @@ class WasmOpenFile final : public OpenFileBackend {
   SandboxState& state_;
   vfs::Credentials user_;
   kernel::KernelHandle<std::unique_ptr<vfs::NodeIo>> io_;
+  std::unique_ptr<vfs::HeldContent> held_;
 };
 
+bool WasmOpenFile::hold() {
+  const kernel::KernelLock lock(mutex());
+  held_ = io_->hold();
+  return held_ != nullptr;
+}
+
 Result<std::string> WasmOpenFile::read(std::uint64_t offset, std::size_t size_bytes) {
+  if (held_) {
+    const std::uint64_t there = held_->size() - std::min(held_->size(), offset);
+    std::string content(static_cast<std::size_t>(std::min<std::uint64_t>(there, size_bytes)), '\0');
+    content.resize(held_->read(offset, std::as_writable_bytes(std::span(content))));
+    return content;
+  }
   const kernel::KernelLock lock(mutex());
   CLOCHE_ASSIGN(const vfs::Stat stat, io_->stat());
   const std::uint64_t left = stat.size - std::min(stat.size, offset);
@@ -99,7 +113,8 @@ Result<void> WasmOpenFile::set_times(std::int64_t accessed_ns, std::int64_t modi
 
 Result<FileInfo> WasmOpenFile::stat() {
   const kernel::KernelLock lock(mutex());
-  CLOCHE_ASSIGN(const vfs::Stat stat, io_->stat());
+  CLOCHE_ASSIGN(vfs::Stat stat, io_->stat());
+  if (held_) stat.size = held_->size();
   return info_of({.name = {}, .stat = stat, .target = {}});
 }
 

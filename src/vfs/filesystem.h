@@ -86,6 +86,16 @@ class Node {
 // Called for each entry; false stops before the entry is taken.
 using DirSink = std::function<bool(const DirEntry&)>;
 
+// The content of a file as it was at one moment. It may be read, and let go of, on any thread and
+// without the lock.
+class HeldContent {
+ public:
+  virtual ~HeldContent() = default;
+  virtual std::uint64_t size() const = 0;
+  // Up to out.size() bytes from `offset`; 0 at or after the end.
+  virtual std::size_t read(std::uint64_t offset, std::span<std::byte> out) const = 0;
+};
+
 // NodeIo: an inode opened for its content: what the open file description of a regular file or
 // directory holds. A file system that makes content up does so when it is opened; one of the host
 // keeps the host's descriptor here. Offsets and sizes are bytes. `access` is what open() was given;
@@ -109,6 +119,9 @@ class NodeIo {
 
   // Up to out.size() bytes from `offset`; 0 at or after the end.
   virtual Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> out);
+  // What it is now, of which nothing is copied. Null where the file system cannot give that, or as
+  // much as its quota is held already: what is held and then written over is charged to nobody.
+  virtual std::unique_ptr<HeldContent> hold() { return nullptr; }
   // Writes all of it, or as much as there is room for (an error only when there is room for
   // nothing).
   virtual Result<std::size_t> write(std::uint64_t offset, std::span<const std::byte> in);

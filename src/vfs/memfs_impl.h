@@ -2,6 +2,10 @@
 // What MemFs's source files share: the inodes, the books of the quota, the counts of Nodes.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
 #include "vfs/memfs_handles.h"
 #include "vfs/memfs_state.h"
 
@@ -52,6 +56,9 @@ struct MemFs::Impl {
   Quota quota;
   Clock& clock;
   memfs::HandleCounts handles;
+  // Of all content that is held; it may outlive this.
+  std::shared_ptr<std::atomic<std::uint64_t>> held_bytes =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
   bool building_base = false;  // what is made is a base's, and costs nothing
 };
 

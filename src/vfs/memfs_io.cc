@@ -9,6 +9,41 @@ namespace cloche::vfs {
 
 using namespace memfs;
 
+namespace {
+
+class Held final : public HeldContent {
+ public:
+  // Counts it in `total`; nothing where there would be more than `limit` then.
+  static std::unique_ptr<Held> make(const Content& content,
+                                    std::shared_ptr<std::atomic<std::uint64_t>> total,
+                                    std::uint64_t limit) {
+    const std::uint64_t bytes = content.charge();
+    // Nobody counts up but who has the lock.
+    const std::uint64_t before = total->load(std::memory_order_relaxed);
+    if (before > limit || bytes > limit - before) return nullptr;
+    auto held = std::make_unique<Held>(content, std::move(total));
+    *held->total_ += bytes;
+    return held;
+  }
+
+  Held(const Content& content, std::shared_ptr<std::atomic<std::uint64_t>> total)
+      : content_(content), total_(std::move(total)) {}
+  ~Held() override { *total_ -= content_.charge(); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+  std::uint64_t size() const override { return content_.size(); }
+  std::size_t read(std::uint64_t offset, std::span<std::byte> out) const override {
+    return content_.read(offset, out);
+  }
+
+ private:
+  const Content content_;
+  const std::shared_ptr<std::atomic<std::uint64_t>> total_;
+};
+
+}  // namespace
+
 class MemFs::Io final : public NodeIo {
  public:
   using NodeIo::NodeIo;
@@ -20,6 +55,15 @@ class MemFs::Io final : public NodeIo {
     const std::size_t n = inode.content.read(offset, out);
     touch_atime(inode);
     return n;
+  }
+
+  std::unique_ptr<HeldContent> hold() override {
+    if (!has(access(), Access::read)) return nullptr;
+    const Inode& inode = *impl().find(ino());
+    if (inode.type != FileType::regular) return nullptr;
+    auto held = Held::make(inode.content, impl().held_bytes, impl().quota.bytes);
+    if (held) touch_atime(inode);
+    return held;
   }
 
   Result<std::size_t> write(std::uint64_t offset, std::span<const std::byte> in) override {

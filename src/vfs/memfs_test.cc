@@ -193,6 +193,59 @@ TEST_F(MemFsTest, AForkCarriesUnlinkedOpenFilesUntilTheyAreDropped) {
   EXPECT_EQ(read(*fs_, dropped), "d");
 }
 
+std::string all_of(const HeldContent& held) {
+  std::string out(held.size() + 1, '?');
+  out.resize(held.read(0, std::as_writable_bytes(std::span(out))));
+  return out;
+}
+
+TEST_F(MemFsTest, HeldContentStaysWhatItWas) {
+  const std::string before(100'000, 'a');
+  const Ino ino = write(*fs_, "f", before);
+  const auto io = *fs_->open(ino, Access::read_write);
+  const auto held = io->hold();
+  ASSERT_TRUE(held);
+  ASSERT_TRUE(io->write(50'000, bytes(std::string(100'000, 'b'))).ok());
+  ASSERT_TRUE(io->truncate(60'000).ok());
+  const auto later = io->hold();
+  ASSERT_TRUE(later);
+  ASSERT_TRUE(io->truncate(0).ok());
+  EXPECT_EQ(fs_->usage().bytes, 0u);
+  EXPECT_EQ(all_of(*held), before);
+  EXPECT_EQ(all_of(*later), before.substr(0, 50'000) + std::string(10'000, 'b'));
+  EXPECT_FALSE((*fs_->open(ino, Access::write))->hold());
+  EXPECT_FALSE((*fs_->open(1, Access::read))->hold());
+}
+
+TEST_F(MemFsTest, AsMuchIsHeldAsTheQuotaHas) {
+  fs_->set_quota({10'000, 10});
+  const auto io = *fs_->open(write(*fs_, "f", std::string(6'000, 'x')), Access::read_write);
+  auto held = io->hold();
+  ASSERT_TRUE(held);
+  EXPECT_FALSE(io->hold());
+  ASSERT_TRUE(io->truncate(4'000).ok());
+  EXPECT_TRUE(io->hold());
+  ASSERT_TRUE(io->write(0, bytes(std::string(10'000, 'y'))).ok());  // what is held costs it nothing
+  EXPECT_FALSE(io->hold());
+  held.reset();
+  EXPECT_TRUE(io->hold());
+}
+
+TEST_F(MemFsTest, HeldContentIsLetGoOfOnAnyThread) {
+  const Ino ino = write(*fs_, "f", std::string(200'000, 'x'));
+  std::thread reader;
+  {
+    const auto io = *fs_->open(ino, Access::read_write);
+    reader = std::thread([held = io->hold()] {
+      for (int i = 0; i < 50; ++i) EXPECT_EQ(all_of(*held), std::string(200'000, 'x'));
+    });
+    for (int i = 0; i < 50; ++i) EXPECT_TRUE(io->write(0, bytes(std::string(200'000, 'y'))).ok());
+    ASSERT_TRUE(fs_->unlink(1, "f").ok());
+  }
+  fs_ = {};
+  reader.join();
+}
+
 TEST_F(MemFsTest, TenThousandLevelsNeedNoStack) {
   fs_->set_quota({});
   Ino dir = 1;

@@ -182,6 +182,18 @@ await page.getByRole('link', { name: 'Server' }).click()
 await page.locator('polyline').first().waitFor()
 await everyLook('server')
 
+// --- many sessions, one connection ----------------------------------------------------------------
+const many = []
+for (let i = 0; i < 300; i++) many.push((await asks({ path: '/sessions', json: {} })).sessionId)
+await page.goto(`${url}/console#/`)
+await page.locator(`.row[data-session="${many[299]}"]`).waitFor()
+for (const id of many) {
+  await page.evaluate((hash) => { location.hash = hash }, `#/session/${id}/files`)
+  await page.getByText('This folder is empty').waitFor()
+  await page.evaluate(() => { location.hash = '#/server' })
+  await page.getByText('This folder is empty').waitFor({ state: 'detached' })
+}
+
 // --- nothing of the guest's has run, nothing was refused ------------------------------------------
 assert.equal(await page.title(), 'Cloche')
 assert.deepEqual(problems, [])

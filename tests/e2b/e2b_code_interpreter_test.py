@@ -238,7 +238,7 @@ class Languages(WithBox):
         self.assertEqual(run("false", language="bash")[3], {"type": "error", "name": "", "value": "1", "traceback": ""})
         self.assertEqual(run("echo $WORD", language="bash", env_vars={"WORD": "a 'b' \\ $c"})[0], "a 'b' \\ $c\n")
         self.assertEqual(run("echo \"[$WORD]\"", language="bash")[0], "[]\n")
-        for word in ("continue", "break"):  # of no loop of the cell's
+        for word in ("continue", "break", "continue 2", "break 2", "break 9"):  # of no loop of the cell's
             self.assertEqual(run(f"x=5; {word}; echo no", language="bash", env_vars={"WORD": "w"}), ("", "", [], None))
             self.assertEqual(run("echo $x[$WORD]", language="bash")[0], "5[]\n")
         self.assertEqual(run("exit 4", language="bash")[3]["name"], "KernelEnded")

@@ -182,7 +182,10 @@ TEST_P(HostFolders, WhatCannotBeMountedIsOneSentence) {
   };
   EXPECT_THAT(refusal(of("/nonesuch/folder", "/data")), HasSubstr("/nonesuch/folder"));
   EXPECT_THAT(refusal(of(folder_.path(), "data")), HasSubstr("absolute path"));
-  EXPECT_THAT(refusal(of(folder_.path(), "/")), HasSubstr("absolute path"));
+  for (const char* root : {"/", "//", "/data/.."})
+    EXPECT_THAT(refusal(of(folder_.path(), root)), HasSubstr("absolute path")) << root;
+  for (const char* own : {"/proc", "/proc/", "/proc/self/x", "//data/../proc", "/dev/pts/0"})
+    EXPECT_THAT(refusal(of(folder_.path(), own)), HasSubstr("the system's own")) << own;
   EXPECT_THAT(refusal(of(folder_.path(), "/etc/passwd")), HasSubstr("cannot mount"));
 }
 

@@ -38,7 +38,7 @@ SEED = int(os.environ.get("FAULTS_SEED", random.randrange(1 << 32)))
 ONLY = os.environ.get("FAULTS_ONLY", "")  # "write" or "write:run": faults of that kind, in that act
 HANG_S = 60
 UNREAD = b"the saved state of this session cannot be read"
-REFUSED = 2  # the status of a program that says why it does nothing
+REFUSED = (1, 2)  # the statuses of a program that says why it does nothing
 LIVES = 200  # faults of one program, before it has to show that a killed one has kept all
 
 
@@ -283,9 +283,10 @@ class Served(Subject):
         return self.server.log()
 
     def end(self):
-        self.server.process.kill()
-        self.server.process.wait()
-        self.server.folder.cleanup()
+        if self.server:
+            self.server.process.kill()
+            self.server.process.wait()
+            self.server.folder.cleanup()
         self.folder.cleanup()
 
     def ask(self, *words, **more):
@@ -359,8 +360,8 @@ class Served(Subject):
             self.command("wc -l kept")
             status, log = self.server.process.poll(), self.log
         except RuntimeError as problem:
-            status, log = REFUSED, str(problem)
-        if status == REFUSED:  # it has said why it does not start
+            status, log = REFUSED[0], str(problem)
+        if status in REFUSED:  # it has said why it does not start
             if "terminate called" in log:
                 raise Aborted
             if not log.strip().splitlines()[-1].startswith("cloche"):
@@ -449,22 +450,24 @@ class FaultTest(unittest.TestCase):
 
     def survives(self, make) -> None:
         subject = make(self.faults, self.draw)
-        subject.begin()
-        by_kind = self.places(subject)
         found, told = [], collections.Counter()
-        deadline = time.monotonic() + SECONDS
-        # Few kinds have most of the calls: each has its turn.
-        while any(by_kind.values()) and time.monotonic() < deadline and len(found) < 20:
-            for kind in [kind for kind in KINDS if by_kind[kind]]:
-                act, before = by_kind[kind].pop()
-                try:
-                    told[kind, self.fail_once(subject, act, kind, before)] += 1
-                except Trouble as problem:
-                    found.append(f"{act}, {kind} {before}: {problem}\n{stack(subject.log)}")
-                    self.faults.disarm()
-                    subject.end()
-                    subject.begin()
-        subject.end()
+        subject.begin()
+        try:
+            by_kind = self.places(subject)
+            deadline = time.monotonic() + SECONDS
+            # Few kinds have most of the calls: each has its turn.
+            while any(by_kind.values()) and time.monotonic() < deadline and len(found) < 20:
+                for kind in [kind for kind in KINDS if by_kind[kind]]:
+                    act, before = by_kind[kind].pop()
+                    try:
+                        told[kind, self.fail_once(subject, act, kind, before)] += 1
+                    except Trouble as problem:
+                        found.append(f"{act}, {kind} {before}: {problem}\n{stack(subject.log)}")
+                        self.faults.disarm()
+                        subject.end()
+                        subject.begin()
+        finally:
+            subject.end()
         left = sum(map(len, by_kind.values()))
         print(f"{make.__name__}: seed {SEED}, {left} places left,",
               ", ".join(f"{count} {kind} {how}" for (kind, how), count in sorted(told.items())),
@@ -484,4 +487,5 @@ class FaultTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as at Ctrl-C nothing is left running
     unittest.main()

@@ -6,12 +6,13 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import tempfile
 import threading
 import unittest
 from pathlib import Path
 
-from server import Server, until
+from server import PATIENCE_S, PROGRAM, Server, until
 
 TOKEN = "test-token-of-ann"
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -286,6 +287,29 @@ class Audit(unittest.TestCase):
         for name in ["fifo", "none/audit"]:
             with self.assertRaisesRegex(RuntimeError, "cannot append to the audit log"):
                 Server("serve", "--audit-log", str(self.folder / name))
+
+
+class Starts(unittest.TestCase):
+    """A server that does not start says why, and by its status whether that may pass."""
+
+    def status(self, *words):
+        done = subprocess.run([PROGRAM, "serve", *words], capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertRegex(done.stderr, r"\Acloche serve: [^\n]+\n\Z")
+        return done.returncode
+
+    def test_what_the_machine_does_not_give_yet(self):
+        with tempfile.TemporaryDirectory() as folder, Server("serve", "--state-dir", folder + "/states") as server:
+            for words in (["--port", str(server.port)], ["--port", "0", "--host", "203.0.113.1", "--token", "t"],
+                          ["--port", "0", "--state-dir", folder + "/states"], ["--port", "0", "--tokens-file", folder + "/none"],
+                          ["--port", "0", "--ssh-port", str(server.port), "--ssh-host-key", folder + "/key"],
+                          ["--port", "0", "--tls-cert", folder + "/none", "--tls-key", folder + "/none"]):
+                with self.subTest(words):
+                    self.assertEqual(self.status(*words), 1)
+
+    def test_what_makes_no_sense(self):
+        for words in (["--port", "x"], ["--no-such"], ["--host", "203.0.113.1"], ["--tls-cert", "alone"]):
+            with self.subTest(words):
+                self.assertEqual(self.status(*words), 2)
 
 
 class Dashboard(unittest.TestCase):

@@ -38,11 +38,16 @@ class Server:
                 stderr=log, env={**os.environ, **(env or {})},
                 preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors_limit,) * 2))
                 if descriptors_limit else None)
-        deadline = time.monotonic() + PATIENCE_S
-        while "listening" not in self.log():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError("the server does not start:\n" + self.log())
-            time.sleep(0.01)
+        try:
+            deadline = time.monotonic() + PATIENCE_S
+            while "listening" not in self.log():
+                if self.process.poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError("the server does not start:\n" + self.log())
+                time.sleep(0.01)
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
 
     def log(self) -> str:
         return self.log_path.read_text()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What many do with a session at the same time: nothing that was answered is lost, nothing is half of each."""
+import hashlib
 import json
 import threading
 import time
@@ -10,7 +11,8 @@ from websocket import Rpc
 
 SECONDS = 4
 OCTETS = {"Content-Type": "application/octet-stream"}
-CONTENT_BYTES = 200_000  # of which a download is made in one piece
+CONTENT_BYTES = 200_000
+LARGE_BYTES = 64 << 20  # more than sockets take at once
 
 
 def content_of(writer: int, number: int) -> bytes:
@@ -78,6 +80,21 @@ class Together(unittest.TestCase):
             writer.join()
         self.assertEqual(wrong, [])
         self.assertGreater(turns, 1)
+
+    def test_a_download_is_the_file_at_its_begin(self):
+        path = self.session()
+        was = (b"before;" * LARGE_BYTES)[:LARGE_BYTES]
+        for change in ("tr b B <large >other; cat other >large", "truncate -s 5 large", "rm large"):
+            with self.subTest(change):
+                self.assertEqual(self.server.ask("POST", f"{path}/files?path=large&overwrite=true", was, headers=OCTETS)[0], 201)
+                connection = self.server.connection()
+                connection.request("GET", f"{path}/files?filePath=large")
+                answer = connection.getresponse()
+                begin = answer.read(1000)
+                status, told = self.server.json("POST", f"{path}/commands", {"command": change})
+                self.assertEqual((status, told["exitCode"]), (200, 0))
+                self.assertEqual(hashlib.sha256(begin + answer.read()).digest(), hashlib.sha256(was).digest())
+                connection.close()
 
     def test_one_of_many_makes_a_file(self):
         path = self.session()

@@ -296,6 +296,19 @@ class Legacy(HttpTest):
         waiting.join()
         self.assertEqual(text_of(self.legacy_call(session, "bash", command="echo next")), "next\n")
 
+    def test_a_session_that_is_ended_answers_what_is_in_progress(self) -> None:
+        for meta in ({}, {"_meta": {"progressToken": 1}}):
+            session, answers = self.open(), []
+            params = {"name": "bash", "arguments": {"command": "sleep 1000"}, **meta}
+            call = threading.Thread(target=lambda: answers.append(self.legacy(session, "tools/call", params, number=8)))
+            call.start()
+            while " 2 processes" not in text_of(self.legacy_call(session, "sandbox_list")):
+                pass
+            self.assertEqual(self.request("DELETE", Mcp_Session_Id=session).status, 204)
+            call.join()
+            self.assertEqual((answers[0].status, answers[0].error["code"]), (200, -32603))
+            self.assertIn("the session was ended", answers[0].error["message"])
+
     def test_events_of_a_session(self) -> None:
         session = self.open()
         uri = "sandbox://default/workspace/f"

@@ -28,8 +28,8 @@ export function findBinary(): string {
     return given
   }
   try {
-    const require = createRequire(import.meta.url)
-    const inPackage = join(dirname(require.resolve(`@cloche/${process.platform}-${process.arch}/package.json`)), 'bin', 'cloche')
+    const { resolve } = createRequire(import.meta.url) // not for bundlers
+    const inPackage = join(dirname(resolve(`@cloche/${process.platform}-${process.arch}/package.json`)), 'bin', 'cloche')
     if (isProgram(inPackage)) return inPackage
   } catch {
     // It is optional: another machine, or an installation without it.

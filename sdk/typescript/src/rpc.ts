@@ -88,6 +88,7 @@ export class Rpc implements Receiver {
   #notices = new Map<string, Set<(params: Record<string, Json>) => void>>()
   #terminals = new Map<number, (data: Uint8Array) => void>()
   #last = 0
+  #holds = 0
   #lost: ServerError | undefined
   #onLost = new Set<(error: ServerError) => void>()
 
@@ -159,9 +160,14 @@ export class Rpc implements Receiver {
     this.#transport?.sendBytes?.(frame)
   }
 
-  /** Keeps the process alive, where there is one, until it is let go. */
+  /** Keeps the process alive, where there is one, until it is let go as often. */
   hold(busy: boolean): void {
-    this.#transport?.hold?.(busy || this.#pending.size > 0)
+    this.#holds += busy ? 1 : -1
+    this.#transport?.hold?.(this.#isWaitedFor)
+  }
+
+  get #isWaitedFor(): boolean {
+    return this.#holds > 0 || this.#pending.size > 0
   }
 
   close(): void {
@@ -224,7 +230,7 @@ export class Rpc implements Receiver {
     if (!pending) return undefined
     this.#pending.delete(id)
     if (pending.onAbort) pending.signal?.removeEventListener('abort', pending.onAbort)
-    if (this.#pending.size === 0) this.#transport?.hold?.(false)
+    if (!this.#isWaitedFor) this.#transport?.hold?.(false)
     return pending
   }
 

@@ -102,13 +102,11 @@ export class Command implements AsyncIterable<{ stream: 'stdout' | 'stderr'; dat
   constructor(link: Link, number: number) {
     this.#link = link
     this.#number = number
-    link.rpc.hold(true)
     this.#done = new Promise<CommandResult>((resolve, reject) => {
       const stops: (() => void)[] = []
       const finish = () => {
         this.#ended = true
         for (const stop of stops) stop()
-        link.rpc.hold(false)
         this.#wake()
       }
       stops.push(
@@ -141,9 +139,24 @@ export class Command implements AsyncIterable<{ stream: 'stdout' | 'stderr'; dat
   async *[Symbol.asyncIterator](): AsyncGenerator<{ stream: 'stdout' | 'stderr'; data: string }> {
     for (;;) {
       const piece = this.#pieces.shift()
-      if (piece) yield piece
-      else if (this.#ended) return
-      else await new Promise<void>((resolve) => (this.#wake = resolve))
+      if (piece) {
+        yield piece
+      } else if (this.#ended) {
+        await this.#done // which says so where its server is gone
+        return
+      } else {
+        await this.#held(new Promise<void>((resolve) => (this.#wake = resolve)))
+      }
+    }
+  }
+
+  // Who waits keeps the process alive; a command that nobody waits for does not.
+  async #held<T>(waited: Promise<T>): Promise<T> {
+    this.#link.rpc.hold(true)
+    try {
+      return await waited
+    } finally {
+      this.#link.rpc.hold(false)
     }
   }
 
@@ -196,7 +209,7 @@ export class Command implements AsyncIterable<{ stream: 'stdout' | 'stderr'; dat
 
   /** Waits for its end. */
   wait(): Promise<CommandResult> {
-    return this.#done
+    return this.#held(this.#done)
   }
 }
 

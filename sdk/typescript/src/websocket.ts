@@ -21,7 +21,7 @@ async function socketClass(): Promise<SocketClass> {
   if (own) return own as SocketClass
   try {
     const name = 'ws' // not for bundlers: where it is asked for, it is there
-    const module = (await import(name)) as { default: unknown }
+    const module = (await import(/* webpackIgnore: true */ /* @vite-ignore */ name)) as { default: unknown }
     return module.default as SocketClass
   } catch {
     throw new ServerError('this Node has no WebSocket: use Node 22, or install the package `ws`')

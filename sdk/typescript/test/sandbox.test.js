@@ -365,10 +365,33 @@ test('what cannot be reached', async () => {
   await assert.rejects(Sandbox.create({ url: 'ftp://example.com' }), TypeError)
 })
 
-test('a program ends when it has nothing more to do', () => {
-  const code = `import { Sandbox } from 'cloche'
-    const sbx = await Sandbox.create()
-    process.stdout.write((await sbx.commands.run('echo end')).stdout)`
-  const done = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8', timeout: 240_000 })
-  assert.deepEqual([done.status, done.stdout], [0, 'end\n'], done.stderr)
+describe('a program', () => {
+  const outcome = (code) => {
+    const whole = `import { Sandbox } from 'cloche'
+      const sbx = await Sandbox.create()
+      ${code}`
+    const done = spawnSync(process.execPath, ['--input-type=module', '-e', whole], { encoding: 'utf8', timeout: 240_000 })
+    return [done.status, done.stdout, done.stderr]
+  }
+
+  test('ends when it has nothing more to do', () => {
+    assert.deepEqual(outcome("process.stdout.write((await sbx.commands.run('echo end')).stdout)"), [0, 'end\n', ''])
+    assert.deepEqual(outcome(`const server = await sbx.commands.start('sleep 1000')
+      process.stdout.write((await sbx.commands.run('echo end')).stdout)`), [0, 'end\n', ''])
+  })
+
+  test('goes on while it waits for a command', () => {
+    assert.deepEqual(outcome(`const [cat, other] = [await sbx.commands.start('cat'), await sbx.commands.start('sleep 0.5; echo late')]
+      await cat.write('hi\\n')
+      await cat.end()
+      for await (const { data } of cat) process.stdout.write(data)
+      process.stdout.write((await cat.wait()).exitCode + (await other.wait()).stdout)`), [0, 'hi\n0late\n', ''])
+  })
+
+  test('that iterates hears that its server is gone', () => {
+    assert.deepEqual(outcome(`import { readFileSync } from 'node:fs'
+      const cat = await sbx.commands.start('cat')
+      process.kill(Number(readFileSync('/proc/self/task/' + process.pid + '/children', 'utf8')), 'SIGKILL')
+      try { for await (const piece of cat); console.log('ended') } catch (error) { console.log(error.name) }`), [0, 'ServerError\n', ''])
+  })
 })

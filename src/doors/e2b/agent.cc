@@ -87,6 +87,17 @@ void answer_unary(Unary method, const Call& call) {
   call.exchange->send(error ? error_answer(*error) : message_answer(std::get<OrderedJson>(result)));
 }
 
+void answer_unary(UnaryText method, const Call& call) {
+  const auto answer = [&]() -> CallResult<std::string> {
+    CLOCHE_CALL(const Json message, read_message(call.request.body));
+    return method(call, message);
+  };
+  auto result = answer();
+  const auto* error = std::get_if<CallError>(&result);
+  call.exchange->send(error ? error_answer(*error)
+                            : http::json_response(200, std::get<std::string>(std::move(result))));
+}
+
 void ask_agent(const BoxPtr& box, session::Session::Use use, http::Request request,
                const std::shared_ptr<http::Exchange>& exchange) {
   const std::string path = request.path;

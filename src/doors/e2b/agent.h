@@ -46,6 +46,9 @@ void ask_agent(const BoxPtr& box, session::Session::Use use, http::Request reque
 // A method with one message in and one out, and its answer.
 using Unary = CallResult<OrderedJson> (*)(const Call& call, const Json& message);
 void answer_unary(Unary method, const Call& call);
+// The same of one that writes its answer itself.
+using UnaryText = CallResult<std::string> (*)(const Call& call, const Json& message);
+void answer_unary(UnaryText method, const Call& call);
 
 // The services, by the name of the method. They answer the exchange.
 void call_process_service(std::string_view method, Call call);

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "doors/e2b/by_root.h"
 #include "doors/e2b/file_entry.h"
+#include "doors/e2b/message_list.h"
 #include "doors/e2b/stream_call.h"
 
 namespace cloche::e2b {
@@ -34,7 +35,7 @@ CallResult<OrderedJson> stat(const Call& call, const Json& message) {
 
 // Depth first, each folder before what is in it.
 Result<void> add_entries(const Files& files, const std::string& folder, std::int64_t depth,
-                         OrderedJson& entries) {
+                         MessageList& entries) {
   CLOCHE_ASSIGN(const std::vector<FileInfo> found, files.list(folder));
   for (const FileInfo& info : found) {
     if (entries.size() >= listed_max) return Errno::fbig;
@@ -42,7 +43,7 @@ Result<void> add_entries(const Files& files, const std::string& folder, std::int
     Result<OrderedJson> entry = entry_of(files, path);
     if (!entry && entry.error() == Errno::noent) continue;  // removed meanwhile
     if (!entry) return entry.error();
-    entries.push_back(*std::move(entry));
+    entries.add(*entry);
     if (depth > 1 && info.kind == FileKind::directory) {
       const Result<void> added = add_entries(files, path, depth - 1, entries);
       if (!added && added.error() != Errno::noent && added.error() != Errno::acces)
@@ -52,15 +53,15 @@ Result<void> add_entries(const Files& files, const std::string& folder, std::int
   return {};
 }
 
-CallResult<OrderedJson> list_dir(const Call& call, const Json& message) {
+CallResult<std::string> list_dir(const Call& call, const Json& message) {
   CLOCHE_CALL(const std::string path, path_at(call, message, "path"));
   CLOCHE_CALL(const std::int64_t depth, number_at(message, "depth"));
   if (depth < 0 || depth > depth_max)
     return CallError{"invalid_argument", fmt::format("depth must be up to {}", depth_max)};
-  OrderedJson entries;
+  MessageList entries("entries");
   const Result<void> added =
       with_files(*call.use, call.actor, [&](const Files& files) -> Result<void> {
-        entries = OrderedJson::array();
+        entries = MessageList("entries");
         CLOCHE_ASSIGN(const FileInfo there, files.stat(path));
         if (there.kind != FileKind::directory) return Errno::notdir;
         return add_entries(files, path, depth == 0 ? 1 : depth, entries);
@@ -68,9 +69,7 @@ CallResult<OrderedJson> list_dir(const Call& call, const Json& message) {
   if (!added && added.error() == Errno::notdir)
     return CallError{"invalid_argument", fmt::format("path is not a directory: {}", path)};
   if (!added) return file_error(added.error(), path);
-  OrderedJson answer = OrderedJson::object();
-  if (!entries.empty()) answer["entries"] = std::move(entries);
-  return answer;
+  return std::move(entries).take();
 }
 
 CallResult<OrderedJson> make_dir(const Call& call, const Json& message) {
@@ -146,12 +145,10 @@ CallResult<OrderedJson> create_watcher(const Call& call, const Json& message) {
   return OrderedJson{{"watcherId", std::move(name)}};
 }
 
-CallResult<OrderedJson> watcher_events(const Call& call, const Json& message) {
+CallResult<std::string> watcher_events(const Call& call, const Json& message) {
   CLOCHE_CALL(const std::string name, text_at(message, "watcherId"));
-  CLOCHE_CALL(std::vector<OrderedJson> events, call.box->watches->events(name));
-  OrderedJson answer = OrderedJson::object();
-  if (!events.empty()) answer["events"] = std::move(events);
-  return answer;
+  CLOCHE_CALL(MessageList events, call.box->watches->events(name));
+  return std::move(events).take();
 }
 
 CallResult<OrderedJson> remove_watcher(const Call& call, const Json& message) {
@@ -164,12 +161,10 @@ CallResult<OrderedJson> remove_watcher(const Call& call, const Json& message) {
 const std::map<std::string_view, Unary>& unary_methods() {
   static const std::map<std::string_view, Unary> methods{
       {"Stat", stat},
-      {"ListDir", list_dir},
       {"MakeDir", make_dir},
       {"Move", move},
       {"Remove", remove},
       {"CreateWatcher", create_watcher},
-      {"GetWatcherEvents", watcher_events},
       {"RemoveWatcher", remove_watcher},
   };
   return methods;
@@ -183,6 +178,8 @@ void call_file_service(std::string_view method, Call call) {
     if (const auto* error = std::get_if<CallError>(&watched)) refuse_stream(call, *error);
     return;
   }
+  if (method == "ListDir") return answer_unary(list_dir, call);
+  if (method == "GetWatcherEvents") return answer_unary(watcher_events, call);
   const auto found = unary_methods().find(method);
   if (found == unary_methods().end()) {
     return call.exchange->send(

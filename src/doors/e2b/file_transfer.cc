@@ -251,6 +251,7 @@ http::Response download(const BoxPtr& box, session::Session::Use use,
   Result<std::unique_ptr<OpenFile>> file =
       with_files(*use, who, [&](Files& files) { return files.open(name, OpenMode::read); });
   if (!file) return file_answer(file.error(), name);
+  (void)(*file)->hold();
   const Result<FileInfo> opened = (*file)->stat();
   if (!opened) return file_answer(opened.error(), name);
   const std::uint64_t size = opened->size_bytes;

@@ -77,11 +77,10 @@ CallResult<std::vector<FileChange>> WatchedFolder::changes() {
                    fmt::format("too much has changed in '{}': what it was is lost", wish_.path)};
 }
 
-CallResult<std::vector<OrderedJson>> WatchedFolder::take() {
+CallResult<MessageList> WatchedFolder::take() {
   CLOCHE_CALL(const std::vector<FileChange> taken, changes());
-  std::vector<OrderedJson> events;
-  events.reserve(taken.size());
-  for (const FileChange& change : taken) events.push_back(event_of(change));
+  MessageList events("events");
+  for (const FileChange& change : taken) events.add(event_of(change));
   return events;
 }
 
@@ -217,7 +216,7 @@ CallResult<std::string> Watches::create(const session::Session::Use& use, WatchW
   return ended_error();
 }
 
-CallResult<std::vector<OrderedJson>> Watches::events(const std::string& name) {
+CallResult<MessageList> Watches::events(const std::string& name) {
   std::shared_ptr<WatchedFolder> folder;
   {
     const MutexLock lock(mutex_);

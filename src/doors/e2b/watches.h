@@ -21,6 +21,7 @@
 #include "cloche/sandbox.h"
 #include "doors/e2b/connect_wire.h"
 #include "doors/e2b/event_stream.h"
+#include "doors/e2b/message_list.h"
 #include "session/session.h"
 #include "session/timers.h"
 #include "session/worker_pool.h"
@@ -42,7 +43,7 @@ class WatchedFolder {
                                                          std::function<void()> changed);
 
   // Since the last call. resource_exhausted: there were so many that they are lost.
-  CallResult<std::vector<OrderedJson>> take();
+  CallResult<MessageList> take();
   // The next one alone; null: there is none now. One caller at a time.
   CallResult<OrderedJson> next();
   bool is_over() const { return watch_->is_over(); }
@@ -80,7 +81,7 @@ class Watches : public std::enable_shared_from_this<Watches> {
 
   // For those that ask: its name; what has come since they asked last; the end of it.
   CallResult<std::string> create(const session::Session::Use& use, WatchWish wish);
-  CallResult<std::vector<OrderedJson>> events(const std::string& name);
+  CallResult<MessageList> events(const std::string& name);
   CallResult<bool> remove(const std::string& name);
 
   // All streams end with that error.

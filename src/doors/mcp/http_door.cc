@@ -300,7 +300,7 @@ void HttpDoor::end_session(const std::string& id) {
     sessions_.erase(found);
   }
   peer->set_events(nullptr);
-  peer->cancel_all();
+  peer->call_off_all({code::internal_error, "the session was ended while this was in progress"});
   peer->scope().own->close();
 }
 
@@ -334,7 +334,7 @@ void HttpDoor::stop() {
   }
   for (const auto& peer : peers) {
     peer->set_events(nullptr);
-    peer->cancel_all();
+    peer->call_off_all({code::internal_error, "the server has ended while this was in progress"});
     peer->scope().own->close();
   }
   for (const auto& [owner, its] : tenants) {

@@ -177,15 +177,21 @@ void Peer::end_listening() {
     request->finish({{"_meta", {{meta::subscription, request->id()}}}});
 }
 
-void Peer::cancel_all() {
+std::vector<std::shared_ptr<Request>> Peer::running() const {
   std::vector<std::shared_ptr<Request>> all;
-  {
-    const MutexLock lock(mutex_);
-    for (const auto& [id, weak] : running_) {
-      if (auto request = weak.lock()) all.push_back(std::move(request));
-    }
+  const MutexLock lock(mutex_);
+  for (const auto& [id, weak] : running_) {
+    if (auto request = weak.lock()) all.push_back(std::move(request));
   }
-  for (const auto& request : all) request->cancel();
+  return all;
+}
+
+void Peer::cancel_all() {
+  for (const auto& request : running()) request->cancel();
+}
+
+void Peer::call_off_all(const ProtocolError& why) {
+  for (const auto& request : running()) request->call_off(why);
 }
 
 bool Peer::is_idle() const {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "base/mutex.h"
 #include "doors/mcp/hub.h"
@@ -38,6 +39,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
   void set_events(std::shared_ptr<Channel> stream);
 
   void cancel_all();
+  // The same for a client that is there: it hears why.
+  void call_off_all(const ProtocolError& why);
   // Answers the requests that go on until the server ends.
   void end_listening();
   bool is_idle() const;
@@ -64,6 +67,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
  private:
   void serve(Message message, std::shared_ptr<Channel> stream);
   std::function<void()> end(const std::string& key);
+  std::vector<std::shared_ptr<Request>> running() const;
   void take_notification(const Message& message);
   void take_answer(Message message);
 

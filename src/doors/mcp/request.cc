@@ -43,6 +43,12 @@ void Request::cancel() {
   after();
 }
 
+void Request::call_off(const ProtocolError& why) {
+  if (!end()) return;
+  stop_.request_stop();
+  answer(error_response(id_, why), why.code);
+}
+
 void Request::notify(std::string_view method, Reply params) {
   send(notification(method, std::move(params)));
 }

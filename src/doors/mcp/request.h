@@ -42,11 +42,13 @@ class Request {
   Era era() const noexcept { return asker_.era; }
   const Json& capabilities() const noexcept { return asker_.capabilities; }
 
-  // The first of these three counts.
+  // The first of these four counts.
   void finish(Reply result);
   void fail(const ProtocolError& error);
   void cancel();
-  // Asked to stop when it is cancelled.
+  // Cancels it where its client has not asked for that, and waits to hear.
+  void call_off(const ProtocolError& why);
+  // Asked to stop when it is cancelled, or called off.
   std::stop_token stop() const { return stop_.get_token(); }
 
   // Before the answer; dropped after it.

@@ -36,10 +36,10 @@ std::string last_component(std::string_view path) {
 
 constexpr std::uint32_t new_file_mode = 0644;
 
-// A larger file is read while it is sent.
+// A larger file is read while it is sent, from what it was at the start where that can be held.
 constexpr std::size_t read_at_once_bytes = 256 << 10;
 
-// A file, read while it is sent; as long as it was at the start. A session that is deleted
+// A file, read while it is sent: as it was at the start, or as long as it was then. A session that is deleted
 // meanwhile, or a file that is cut, ends it.
 class FileBody final : public http::PieceSource {
  public:
@@ -128,6 +128,7 @@ http::Response RestDoor::download(const SessionPtr& session, session::Session::U
   if (info && info->kind == FileKind::file && info->size_bytes > read_at_once_bytes) {
     Result<std::unique_ptr<OpenFile>> file = sandbox->files().open(path, OpenMode::read);
     if (!file) return file_error(file.error(), path);
+    (void)(*file)->hold();
     const Result<FileInfo> opened = (*file)->stat();
     if (!opened) return file_error(opened.error(), path);
     response.source = std::make_shared<FileBody>(session, std::move(sandbox), *std::move(file),

@@ -39,6 +39,24 @@ int serve(Options options) {
   return RunningServer(front_options(options), &spawner, UniqueFd()).run(signals);
 }
 
+// Serves; what keeps it from that is said in a line, or as `usage` has it where the words are wrong.
+template <typename Usage>
+int serve_or_say(const std::vector<std::string>& words, Api api, std::string_view who,
+                 const Usage& usage) {
+  try {
+    return serve(parse(words, api));
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::request) {
+      fmt::print(stderr, "{}", usage(error.sentence()));
+      return usage_status;
+    }
+    fmt::print(stderr, "{}{}\n", who, error.sentence());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}{}\n", who, error.what());
+  }
+  return refused_status;
+}
+
 bool wants_help(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (word == "--help" || word == "-h") return true;
@@ -53,13 +71,9 @@ int serve_command(const std::vector<std::string>& words) {
     fmt::print("{}", help_page());
     return 0;
   }
-  try {
-    return serve(parse(words, Api::sessions));
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::request) throw;
-    fmt::print(stderr, "cloche serve: {}; see cloche serve --help\n", error.sentence());
-    return usage_status;
-  }
+  return serve_or_say(words, Api::sessions, "cloche serve: ", [](std::string_view sentence) {
+    return fmt::format("cloche serve: {}; see cloche serve --help\n", sentence);
+  });
 }
 
 int sbs_command(const std::string& name, const std::vector<std::string>& words) {
@@ -82,12 +96,11 @@ SBS_STEP_TIMEOUT_SEC is the time limit of a step in seconds (30). API for a pers
       fmt::print("{}", steps::skill_page());
       return 0;
     }
-    try {
-      if (words[0] == "run") return serve(parse({words.begin() + 1, words.end()}, Api::steps));
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::request) throw;
-      fmt::print(stderr, "{}{}: error: {}\n", usage, name, error.sentence());
-      return usage_status;
+    if (words[0] == "run") {
+      return serve_or_say({words.begin() + 1, words.end()}, Api::steps,
+                          name + ": error: ", [&](std::string_view sentence) {
+                            return fmt::format("{}{}: error: {}\n", usage, name, sentence);
+                          });
     }
   }
   if (wants_help(words)) {

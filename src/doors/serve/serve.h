@@ -8,11 +8,13 @@
 
 namespace cloche::serve {
 
-// Exit status where the words make no sense.
+// Exit status where the words make no sense: they never will.
 constexpr int usage_status = 2;
+// Where the machine does not give what they name (an address, a folder, a file): it may later.
+constexpr int refused_status = 1;
 
-// `words` follow `cloche serve`. Returns the exit status; throws HostError where the host refuses
-// something, with one sentence.
+// `words` follow `cloche serve`. Returns the exit status; what is wrong is one sentence on standard
+// error.
 int serve_command(const std::vector<std::string>& words);
 
 // `words` follow `sbs`: run, skill. `name` is how the program was called.

@@ -19,6 +19,7 @@
 #include <cstring>
 
 #include "native/warden/filter_table.h"
+#include "native/warden/load_filter.h"
 
 namespace cloche::warden {
 namespace {
@@ -177,7 +178,7 @@ Filter::Filter(Isolation isolation) noexcept {
 bool Filter::load() const noexcept {
   const sock_fprog program{static_cast<unsigned short>(size_),
                            const_cast<sock_filter*>(code_.data())};
-  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+  return load_filter(program) == 0;
 }
 
 }  // namespace cloche::warden

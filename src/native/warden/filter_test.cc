@@ -2,12 +2,24 @@
 #include "native/warden/filter.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <future>
 #include <set>
+#include <thread>
 
+#include "native/warden/fd.h"
 #include "native/warden/filter_table.h"
+#include "native/warden/load_filter.h"
 
 namespace cloche::warden {
 namespace {
@@ -43,6 +55,42 @@ TEST(Filter, FitsIntoTheKernelsBound) {
   const Filter filter;
   EXPECT_GT(filter.program().size(), 10U);
   EXPECT_LT(filter.program().size(), most);
+}
+
+// What `seccomp` says to the calling thread is asked for; a descriptor.
+int ask_about_seccomp() {
+  std::array<sock_filter, 4> code{{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  }};
+  const sock_fprog program{code.size(), code.data()};
+  return load_filter(program, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+}
+
+TEST(Filter, IsLoadedOnceTheKernelHasTheMemoryForIt) {
+  constexpr int not_supported = 524;
+  std::promise<int> asked;
+  std::promise<bool> loaded;
+  std::jthread guest([&] {
+    (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    asked.set_value(ask_about_seccomp());
+    loaded.set_value(Filter().load());
+  });
+  const Fd listener(asked.get_future().get());
+  ASSERT_TRUE(listener);
+  for (const int error : {not_supported, ENOMEM, not_supported, 0}) {
+    pollfd ready{listener.get(), POLLIN, 0};  // POLLHUP: it has given up
+    ASSERT_EQ(::poll(&ready, 1, -1), 1);
+    ASSERT_EQ(ready.revents, POLLIN);
+    seccomp_notif call{};
+    ASSERT_EQ(::ioctl(listener.get(), SECCOMP_IOCTL_NOTIF_RECV, &call), 0) << errno;
+    seccomp_notif_resp said{.id = call.id, .val = 0, .error = -error, .flags = 0};
+    if (error == 0) said.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    ASSERT_EQ(::ioctl(listener.get(), SECCOMP_IOCTL_NOTIF_SEND, &said), 0) << errno;
+  }
+  EXPECT_TRUE(loaded.get_future().get());
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 
 #include "native/warden/alarm.h"
 #include "native/warden/filter.h"
+#include "native/warden/load_filter.h"
 
 namespace cloche::warden {
 namespace {
@@ -52,8 +53,7 @@ constexpr std::array<sock_filter, 12> filter{{
 // The listener's descriptor; -1, with errno: there is none.
 int load(unsigned long flags) {
   const sock_fprog program{filter.size(), const_cast<sock_filter*>(filter.data())};
-  return static_cast<int>(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                                    SECCOMP_FILTER_FLAG_NEW_LISTENER | flags, &program));
+  return load_filter(program, SECCOMP_FILTER_FLAG_NEW_LISTENER | flags);
 }
 
 // The process that a thread is of; 0: it is gone.

@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "native/warden/load_filter.h"
+
 namespace cloche::warden {
 namespace {
 
@@ -79,8 +81,7 @@ class Code {
 
 bool refuse_set_id() noexcept {
   Code code;
-  sock_fprog program = code.program();
-  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+  return load_filter(code.program()) == 0;
 }
 
 }  // namespace cloche::warden

@@ -17,6 +17,7 @@
 #include "sandbox/native/native_parts.h"
 #include "sandbox/native/native_session.h"
 #include "sandbox/native/sealed_file.h"
+#include "sandbox/options/mountable.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -211,9 +212,7 @@ CleanOutput NativeBackend::clean_output(net::StreamScrubber::Holding holding) co
 std::vector<native::HostMount> NativeBackend::mounts() const {
   std::vector<native::HostMount> mounts;
   for (const Mount& mount : options_.mounts) {
-    if (!mount.guest_path.starts_with('/') || mount.guest_path == "/")
-      throw request_error("cannot mount at '" + mount.guest_path +
-                          "': say an absolute path below /");
+    need_mount_point(mount.guest_path);
     mounts.push_back({.host_path = mount.host_path.string(),
                       .guest_path = mount.guest_path,
                       .is_read_only = mount.access == Mount::Access::read_only});

@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/error.h"
 #include "base/write_fully.h"
 #include "native/host/patience.h"
 #include "sandbox/exit_codes.h"
@@ -26,7 +27,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int status_not_executable = 126, status_not_found = 127;
 // What a command has left behind and still writes, such as the tee of `exec > >(tee log)`.
 constexpr std::chrono::milliseconds settle_quiet{5}, settle_most{50};
 constexpr std::size_t piece_bytes = 64 << 10;
@@ -66,7 +66,7 @@ RunResult native_not_started(const std::string& program, const std::string& dire
   RunResult result;
   result.status = RunStatus::not_started;
   const bool is_folder = step == warden::Step::directory;
-  result.exit_code = error == ENOENT && !is_folder ? status_not_found : status_not_executable;
+  result.exit_code = not_started_status(error == ENOENT ? Errno::noent : Errno::acces);
   result.reason = fmt::format("cannot start {}{}: {}", program, is_folder ? " in " + directory : "",
                               std::strerror(error));
   return result;

@@ -3,11 +3,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <system_error>
 
 #include "base/error.h"
 
 namespace cloche::sandbox {
+namespace {
+
+// The kernel makes up what is there.
+constexpr std::array system_places{"/proc", "/dev/pts"};
+
+bool is_within(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
+}
+
+}  // namespace
 
 void need_mountable(const std::filesystem::path& path, std::string_view name) {
   std::error_code error;
@@ -16,6 +29,18 @@ void need_mountable(const std::filesystem::path& path, std::string_view name) {
   throw request_error(fmt::format("{}: '{}' is neither a folder nor a regular file of this machine",
                                   name, path.string()),
                       Errno::noent);
+}
+
+void need_mount_point(const std::string& guest_path) {
+  const std::filesystem::path path = std::filesystem::path(guest_path).lexically_normal();
+  if (!path.is_absolute() || path == "/")
+    throw request_error(
+        fmt::format("cannot mount at '{}': say an absolute path below /", guest_path));
+  for (const char* place : system_places) {
+    if (is_within(path, place))
+      throw request_error(fmt::format("cannot mount at '{}': what is in {} is the system's own",
+                                      guest_path, place));
+  }
 }
 
 }  // namespace cloche::sandbox

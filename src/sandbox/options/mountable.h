@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of this machine can be mounted: a folder, or a single regular file.
+// What of this machine can be mounted, and where: a folder, or a single regular file, at a path of
+// the sandbox that is not the system's own.
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace cloche::sandbox {
@@ -10,5 +12,8 @@ namespace cloche::sandbox {
 // Throws Error with one sentence, which begins with `name`, for a path where there is neither.
 // Links are followed.
 void need_mountable(const std::filesystem::path& path, std::string_view name);
+
+// Throws Error with one sentence for a path of the sandbox at which nothing can be mounted.
+void need_mount_point(const std::string& guest_path);
 
 }  // namespace cloche::sandbox

@@ -57,6 +57,7 @@ interface Pending {
 
 export type State = 'connecting' | 'open' | 'lost'
 
+const sandboxesMost = 128 // of what a connection may hold
 const firstPauseMs = 300
 const longestPauseMs = 8000
 
@@ -68,7 +69,9 @@ class Connection {
   #pauseMs = firstPauseMs
   #notices = new Map<string, Set<(params: never) => void>>()
   #terminals = new Map<number, (data: Uint8Array) => void>()
-  #sandboxes = new Map<string, Promise<string>>()
+  #sandboxes = new Map<string, Promise<string>>() // by session, the one that was used last at the end
+  #made = new Set<string>() // sessions of it that end when they are let go of
+  #busy = new Map<string, number>() // by session, its calls on their way
   #watchers = new Set<(state: State) => void>()
   #wanted = false
 
@@ -129,17 +132,49 @@ class Connection {
   sandboxOf(sessionId: string): Promise<string> {
     let sandbox = this.#sandboxes.get(sessionId)
     if (!sandbox) {
-      sandbox = this.call<{ sandboxId: string }>('sandbox.create', { sessionId }).then(({ sandboxId }) => sandboxId)
-      this.#sandboxes.set(sessionId, sandbox)
-      sandbox.catch(() => this.#sandboxes.delete(sessionId))
+      const others = [...this.#sandboxes.keys()].filter((one) => !this.#made.has(one))
+      for (const one of others.slice(0, Math.max(0, others.length + 1 - sandboxesMost))) if (!this.#busy.has(one)) this.#letGo(one)
+      const asked = this.call<{ sandboxId: string }>('sandbox.create', { sessionId }).then(({ sandboxId }) => sandboxId)
+      asked.catch(() => { if (this.#sandboxes.get(sessionId) === asked) this.#sandboxes.delete(sessionId) })
+      sandbox = asked
     }
+    this.#sandboxes.delete(sessionId)
+    this.#sandboxes.set(sessionId, sandbox)
     return sandbox
+  }
+
+  /** A new session. */
+  async make(params: Params): Promise<string> {
+    const { sandboxId, sessionId } = await this.call<{ sandboxId: string; sessionId: string }>('sandbox.create', params)
+    this.#made.add(sessionId)
+    this.#sandboxes.set(sessionId, Promise.resolve(sandboxId))
+    return sessionId
+  }
+
+  /** Ends a session. */
+  async remove(sessionId: string): Promise<void> {
+    await this.call('session.delete', { sessionId })
+    this.#letGo(sessionId)
+  }
+
+  #letGo(sessionId: string): void {
+    const sandbox = this.#sandboxes.get(sessionId)
+    this.#sandboxes.delete(sessionId)
+    this.#made.delete(sessionId)
+    sandbox?.then((sandboxId) => this.call('sandbox.destroy', { sandboxId })).catch(() => undefined)
   }
 
   /** A request for a session's sandbox. */
   async in<T>(sessionId: string, method: string, params: Params = {}, details: Parameters<Connection['call']>[2] = {}): Promise<T> {
-    const sandboxId = await this.sandboxOf(sessionId)
-    return this.call<T>(method, { ...params, sandboxId }, details as never)
+    this.#busy.set(sessionId, (this.#busy.get(sessionId) ?? 0) + 1)
+    try {
+      const sandboxId = await this.sandboxOf(sessionId)
+      return await this.call<T>(method, { ...params, sandboxId }, details as never)
+    } finally {
+      const left = this.#busy.get(sessionId)! - 1
+      if (left > 0) this.#busy.set(sessionId, left)
+      else this.#busy.delete(sessionId)
+    }
   }
 
   #tell(state: State): void {
@@ -167,6 +202,7 @@ class Connection {
     }
     socket.onclose = () => {
       this.#sandboxes.clear()
+      this.#made.clear()
       const lost = new RpcError('the connection to the server is lost', 'ECONNRESET')
       for (const pending of this.#pending.values()) pending.reject(lost)
       this.#pending.clear()

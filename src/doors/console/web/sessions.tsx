@@ -55,7 +55,7 @@ const doomed = new Map<string, ReturnType<typeof setTimeout>>()
 export function removeSoon(id: string, changed: () => void): void {
   doomed.set(id, setTimeout(() => {
     doomed.delete(id)
-    server.call('session.delete', { sessionId: id }).catch((error: unknown) => say({ text: problem(error) })).finally(changed)
+    server.remove(id).catch((error: unknown) => say({ text: problem(error) })).finally(changed)
   }, undoMs))
   changed()
   say({
@@ -183,8 +183,7 @@ export function Sessions({ sessions, loaded, refresh }: { sessions: Session[]; l
   const create = async () => {
     try {
       setError(undefined)
-      const { sandboxId, sessionId } = await server.call<{ sandboxId: string; sessionId: string }>('sandbox.create', { ttl: 28_800 })
-      void sandboxId
+      const sessionId = await server.make({ ttl: 28_800 })
       refresh()
       go(sessionId)
     } catch (caught) {

@@ -16,7 +16,8 @@ __cell_end() {
   printf '\x1e%s{"type":"end"}\n' "$__cell_mark" >&"$__cell_out"
   printf '\x1e%s{"type":"end"}\n' "$__cell_mark" >&"$__cell_err"
 }
-# A `break` in a cell ends the inner loop.
+# A `break` in a cell ends the inner loop, `break 2` and more both: then they begin anew.
+__cell_loop='
 while :; do
   while __cell_end
     __cell_status=0
@@ -27,3 +28,5 @@ while :; do
     __cell_status=$?
   done
 done
+eval "$__cell_loop"'
+eval "$__cell_loop"
