@@ -27,7 +27,7 @@ enum class Rule : std::uint8_t {
   absent,  // ENOSYS
   allow,
   refuse,   // EPERM
-  pretend,  // 0, and nothing is done: a change of owner, where a box has one user
+  pretend,  // 0, and nothing is done: a change of owner, where a box has one user; sync
   clone,    // not with a new namespace
   socket,   // UNIX, INET, INET6 with usual protocols, and routes of NETLINK
   ioctl,    // nothing that types into a terminal or changes what a terminal is

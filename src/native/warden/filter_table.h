@@ -62,7 +62,6 @@ inline constexpr std::uint32_t plain_calls[] = {
     SYS_umask,
     SYS_statfs,
     SYS_fstatfs,
-    SYS_sync,
     SYS_syncfs,
     SYS_sync_file_range,
     SYS_sendfile,
@@ -372,9 +371,10 @@ inline constexpr std::uint32_t refused_calls[] = {
     467,  // set_mempolicy_home_node, statmount, listmount, open_tree_attr
 };
 
-// With one user inside: a change to another cannot be kept.
+// With one user inside: a change to another cannot be kept. And what writes out all disks of the
+// machine: none of them is a box's, but for folders of the host, in which fsync does what it says.
 inline constexpr std::uint32_t pretended_calls[] = {
-    SYS_fchown, SYS_fchownat, SYS_setgroups,
+    SYS_fchown, SYS_fchownat, SYS_setgroups, SYS_sync,
 #ifdef __x86_64__
     SYS_chown,  SYS_lchown,
 #endif
