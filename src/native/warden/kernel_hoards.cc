@@ -91,33 +91,43 @@ class Sample {
   std::uint64_t all_ = 0;
 };
 
+constexpr std::uint64_t pipe_pages = 2;     // that it has however many there are
+constexpr std::uint64_t text_pages = 2;     // of /proc, once somebody has begun to read it
+constexpr std::uint64_t list_pages = 1024;  // the same of what may say all watches of an epoll
+
 // Of one table of open files.
 struct Table {
   Sample epolls;
-  std::uint64_t pipes = 0;
+  std::uint64_t pages = 0;
   bool has_any = false;
 };
 
+// What the kernel keeps for a file beyond the file. Neither what is no file of a file system nor a
+// socket keeps anything that is not counted elsewhere.
+std::uint64_t pages_of(int folder, const char* name, std::string_view what) noexcept {
+  if (what.starts_with("anon_inode:") || what.starts_with("socket:[")) return 0;
+  if (what.starts_with("/proc/"))
+    return what.find("/fdinfo/") == what.npos ? text_pages : list_pages;
+  return what.starts_with("pipe:[") || is_pipe(folder, name) ? pipe_pages : 0;
+}
+
 void take_file(int folder, const char* name, Table& table) noexcept {
-  constexpr std::string_view epoll("anon_inode:[eventpoll]"), no_file("anon_inode:"),
-      pipe("pipe:["), socket("socket:[");
   int number = 0;
   const std::string_view digits(name);
   if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec != std::errc())
     return;
   table.has_any = true;
-  std::array<char, epoll.size() + 1> target{};
+  std::array<char, 64> target{};
   const ssize_t size = ::readlinkat(folder, name, target.data(), target.size());
   const std::string_view what(target.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  if (what == epoll) table.epolls.take(number);
-  if (what.starts_with(no_file) || what.starts_with(socket)) return;
-  if (what.starts_with(pipe) || is_pipe(folder, name)) ++table.pipes;
+  if (what == "anon_inode:[eventpoll]") table.epolls.take(number);
+  table.pages += pages_of(folder, name, what);
 }
 
 constexpr std::uint64_t area_bytes = 256;  // with its part of what finds it
 constexpr std::uint64_t most_areas = 65'530;
 constexpr std::uint64_t usual_areas = 1024;  // of a process, which nobody counts
-constexpr std::uint64_t usual_pipes = 32;    // likewise
+constexpr std::uint64_t usual_pages = 64;    // likewise
 constexpr std::uint64_t lines_of_a_look = 200'000;
 
 constexpr std::uint64_t beyond_usual(std::uint64_t areas) {
@@ -154,7 +164,7 @@ std::optional<KernelHoards::Open> open_of(pid_t pid, pid_t thread) noexcept {
   if (folder == nullptr) {
     if (errno != EACCES) return std::nullopt;
     const std::uint64_t files = files_in_hidden(path);  // each half of them may watch the other
-    return KernelHoards::Open{.watches = (files / 2) * (files / 2), .pipes = files};
+    return KernelHoards::Open{.watches = (files / 2) * (files / 2), .pages = files * pipe_pages};
   }
   Table table;
   while (const dirent* const entry = ::readdir(folder))
@@ -166,7 +176,7 @@ std::optional<KernelHoards::Open> open_of(pid_t pid, pid_t thread) noexcept {
   for (const int number : some) watches += lines_of(pid, thread, number);
   return KernelHoards::Open{
       .watches = some.empty() ? 0 : watches * table.epolls.all() / some.size(),
-      .pipes = table.pipes};
+      .pages = table.pages};
 }
 
 }  // namespace
@@ -190,7 +200,7 @@ KernelHoards::Open KernelHoards::open_in(pid_t pid) noexcept {
     const std::optional<Open> open = open_of(pid, thread);
     if (!open) continue;
     all.watches += open->watches;
-    all.pipes += open->pipes;
+    all.pages += open->pages;
     known = thread;
   }
   ::closedir(threads);
@@ -208,7 +218,7 @@ std::span<const pid_t> KernelHoards::look(Processes& processes, const Room& room
     if (!hold_score_of_guest(processes_[i])) ending_[ending_count_++] = processes_[i];
   }
   find_watchers(room.watches);
-  find_pipes(room.bytes);
+  find_buffers(room.bytes);
   find_mappers(room.bytes);
   const std::int64_t work_us = looks::computed_us() - begin_us;
   next_ms_ = looks::now_ms() + std::clamp(rest_for_work * work_us / 1000, shortest_ms, longest_ms);
@@ -224,13 +234,13 @@ void KernelHoards::find_watchers(std::uint64_t most) noexcept {
   end_largest(all, most);
 }
 
-// Each of the two ends counts for all of it: the other one may be closed.
-void KernelHoards::find_pipes(std::uint64_t most_bytes) noexcept {
-  static const auto pipe_bytes = 2 * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+// Each of the two ends of a pipe counts for all of it: the other one may be closed.
+void KernelHoards::find_buffers(std::uint64_t most_bytes) noexcept {
+  static const auto bytes_of_page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   std::uint64_t all = 0;
   for (std::size_t i = 0; i < count_; ++i) {
-    const std::uint64_t pipes = open_[i].pipes - std::min(open_[i].pipes, usual_pipes);
-    hoarders_[i] = {pipes * pipe_bytes, processes_[i]};
+    const std::uint64_t pages = open_[i].pages - std::min(open_[i].pages, usual_pages);
+    hoarders_[i] = {pages * bytes_of_page, processes_[i]};
     all += hoarders_[i].has;
   }
   end_largest(all, most_bytes);

@@ -6,8 +6,9 @@
 // which are those of all boxes, and Cloche too where the user is nobody else: a box that took them
 // all would leave no server a connection. Areas of memory: 65,530 of each process, whatever is in
 // them. Pipes: two pages each, however many there are; beside that the kernel leaves all processes
-// of a user together larger ones of some tens of megabytes. And it holds what says who is ended
-// first where the machine has no memory, which a guest can write.
+// of a user together larger ones of some tens of megabytes. Texts of /proc that somebody has begun
+// to read and has not closed. And it holds what says who is ended first where the machine has no
+// memory, which a guest can write.
 #pragma once
 
 #include <sys/types.h>
@@ -24,12 +25,12 @@ class KernelHoards {
  public:
   struct Room {
     std::uint64_t watches = 0;
-    std::uint64_t bytes = 0;  // what areas may take, and pipes
+    std::uint64_t bytes = 0;  // what areas may take; and pipes with texts
   };
   // What a process has open.
   struct Open {
     std::uint64_t watches = 0;  // of epoll
-    std::uint64_t pipes = 0;    // ends of them
+    std::uint64_t pages = 0;    // of pipes, and texts of /proc
   };
   // Those without whom there is room again. Now and then: otherwise nobody.
   std::span<const pid_t> look(Processes& processes, const Room& room) noexcept;
@@ -44,7 +45,7 @@ class KernelHoards {
     pid_t pid = 0;
   };
   void find_watchers(std::uint64_t most) noexcept;
-  void find_pipes(std::uint64_t most_bytes) noexcept;
+  void find_buffers(std::uint64_t most_bytes) noexcept;
   void find_mappers(std::uint64_t most_bytes) noexcept;
   void end_largest(std::uint64_t all, std::uint64_t most) noexcept;
 
