@@ -54,6 +54,10 @@ void begin_natives(JailRules& rules, EngineOptions& options) {
   rules.readable.push_back(images::default_image_folder());
 }
 
+std::string trouble_of_natives(const EngineOptions& options) {
+  return options.natives ? options.natives->warden().trouble() : std::string();
+}
+
 void add_needs(JailRules& rules, const SandboxOptions& options) {
   for (const Mount& mount : options.mounts) {
     auto& paths = mount.access == Mount::Access::read_only ? rules.readable : rules.writable;

@@ -2,6 +2,8 @@
 // What engines and sandboxes read, write and start on the host: for a process that jails itself.
 #pragma once
 
+#include <string>
+
 #include "base/process_jail.h"
 #include "cloche/engine.h"
 #include "cloche/sandbox.h"
@@ -14,6 +16,10 @@ void add_needs(JailRules& rules, EngineOptions& options);
 
 // Begins what makes sandboxes of the linux engine, which cannot begin in a jail. Throws HostError.
 void begin_natives(JailRules& rules, EngineOptions& options);
+
+// Why there are no sandboxes of the linux engine any more, in one sentence, where that was begun
+// with these options and has ended; empty: there are.
+std::string trouble_of_natives(const EngineOptions& options);
 
 // The folders and files of this machine that sandboxes with these options have: mounts, the image
 // file of Python.

@@ -205,6 +205,15 @@ TEST_F(HostileGuest, ClimbsByDescriptors) { expect_held("climbs_by_descriptors")
 TEST_F(HostileGuest, FillsQueues) { expect_held("fills_queues"); }
 TEST_F(HostileGuest, FillsPipes) { expect_held("fills_pipes"); }
 TEST_F(HostileGuest, FillsSockets) { expect_held("fills_sockets"); }
+TEST_F(HostileGuest, AsksForLargeBuffers) { expect_held("asks_for_large_buffers"); }
+TEST_F(HostileGuest, FillsConnections) { expect_held("fills_connections", {"connections"}); }
+TEST_F(HostileGuest, FillsSocketsWithMessages) { expect_held("fills_connections", {"messages"}); }
+TEST_F(HostileGuest, FillsSocketsWithAnswers) { expect_held("fills_connections", {"answers"}); }
+TEST_F(HostileGuest, HoardsPipes) { expect_held("hoards_pipes"); }
+TEST_F(HostileGuest, HoardsFifos) { expect_held("hoards_pipes", {"fifos"}); }
+TEST_F(HostileGuest, HoardsTexts) { expect_held("hoards_texts"); }
+TEST_F(HostileGuest, TakesPagesOfTheImage) { expect_held("takes_pages_of_the_image"); }
+TEST_F(HostileGuest, LowersItsScore) { expect_held("lowers_its_score"); }
 TEST_F(HostileGuest, FeedsChildren) { expect_held("feeds_children"); }
 
 TEST_F(HostileGuest, MemoryOfAProcessWithoutItsFirstThreadIsBounded) {

@@ -342,17 +342,25 @@ TEST_F(LinuxEngine, AServerWhoseWardenWasKilledSaysWhatToDo) {
   const Ended ended = python(R"py(
 import os, pathlib, signal, server
 with server.Server("serve", "--token", "t", "--session-engine", "linux", "--session-image", "small") as one:
-    ask = lambda: one.json("POST", "/v1/sessions", {}, token="t")
-    print(ask()[0])
+    make = lambda: one.json("POST", "/v1/sessions", {}, token="t")
+    session = make()[1]["sessionId"]
+    print(one.json("GET", "/ready")[0])
     for threads in pathlib.Path("/proc", str(one.process.pid), "task").glob("*/children"):
         for child in threads.read_text().split():
             os.kill(int(child), signal.SIGKILL)
+    server.until(lambda: one.json("GET", "/ready")[0] == 503, "it says that it is not ready")
+    print("start the program anew" in one.json("GET", "/ready")[1]["reason"], one.log().count("linux_engine_ended"))
     for attempt in range(2):
-        status, answer = ask()[:2]
-        print(status)
-    print("start the program anew" in str(answer))
+        status, answer = make()[:2]
+        print(status, "start the program anew" in answer["message"])
+    run = one.json("POST", f"/v1/sessions/{session}/commands", {"command": "true"}, token="t")
+    print(run[0], run[1]["stderr"])
+    print(one.json("GET", f"/v1/sessions/{session}/files?filePath=/etc/passwd", token="t")[0])
 )py");
-  EXPECT_EQ(ended.said, "200\n500\n500\nTrue\n");
+  EXPECT_EQ(
+      ended.said,
+      "200\nTrue 1\n500 True\n500 True\n"
+      "200 the sandbox has ended: something outside of it has ended its first process\n\n500\n");
 }
 
 TEST_F(LinuxEngine, IsATemplateOfProgramsForE2B) {

@@ -42,7 +42,8 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
   --rate-limit N            requests a minute for each token (no limit)
 
   --max-sessions N          (1000)
-  --max-token-sessions N    of one token (no limit), in all cells together
+  --max-token-sessions N    of one token, in all cells together (three quarters of --max-sessions where there are
+                            several tokens, or a --tokens-file, and no --peers; else, and with 0, no limit)
   --strict-token-sessions   and no session is made while a cell does not say how many it has of that token's; otherwise
                             those of a cell that has been gone for five seconds do not count
   --idle-timeout SECONDS    a session that is not used that long is deleted (1800; 0: never; with --api steps: never)
@@ -137,8 +138,18 @@ const sandbox::SandboxOption* granted_option(std::string_view flag) {
 }
 
 // What depends on the whole line.
+// Where there are several tokens one leaves places to others. Cells that are peers have so many of one
+// together, of which the option alone can say how many there are to be.
+void limit_each_token(Options& options) {
+  const bool has_several = options.tokens.size() > 1 || !options.tokens_file.empty();
+  if (!has_several || options.peers) return;
+  const std::size_t all = options.sessions.session_limit;
+  options.sessions.session_limit_per_owner = all - all / 4;
+}
+
 void settle(Said& said) {
   Options& options = said.options;
+  if (!said.has_token_limit) limit_each_token(options);
   options.has_mcp_options = !options.mcp_packages.empty() || !options.mcp_network.empty();
   if (options.mcp_packages.empty() && options.sessions.sandbox.image.empty())
     options.mcp_packages.assign(mcp::usual_packages.begin(), mcp::usual_packages.end());

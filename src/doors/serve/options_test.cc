@@ -176,6 +176,20 @@ TEST(ServeOptions, WhatBelongsTogetherIsSaidTogether) {
             "--strict-token-sessions is of no use without --peers and --max-token-sessions");
 }
 
+TEST(ServeOptions, OneOfSeveralTokensLeavesPlacesToOthers) {
+  const auto limit = [](std::vector<std::string> words) {
+    return parse(words, Api::sessions).sessions.session_limit_per_owner;
+  };
+  EXPECT_EQ(limit({}), 0U);
+  EXPECT_EQ(limit({"--token", "a"}), 0U);
+  EXPECT_EQ(limit({"--token", "a", "--token", "b"}), 750U);
+  EXPECT_EQ(limit({"--tokens-file", "/f"}), 750U);
+  EXPECT_EQ(limit({"--tokens-file", "/f", "--max-sessions", "10"}), 8U);
+  EXPECT_EQ(limit({"--tokens-file", "/f", "--max-sessions", "1"}), 1U);
+  EXPECT_EQ(limit({"--tokens-file", "/f", "--max-token-sessions", "0"}), 0U);
+  EXPECT_EQ(limit({"--tokens-file", "/f", "--max-token-sessions", "900"}), 900U);
+}
+
 TEST(ServeOptions, PeersKnowEachOtherByASecretThatIsNoShortWord) {
   const TempDir folder;
   const auto file_with = [&](std::string_view text) {

@@ -188,7 +188,9 @@ std::string RunningServer::not_ready() {
   if (process_.audit) {
     if (std::string trouble = process_.audit->trouble(); !trouble.empty()) return trouble;
   }
-  return isolated_ ? isolated_->not_ready() : sessions_.save_trouble();
+  if (isolated_) return isolated_->not_ready();
+  if (std::string trouble = process_.engine_trouble(); !trouble.empty()) return trouble;
+  return sessions_.save_trouble();
 }
 
 cluster::CellReport RunningServer::report() {

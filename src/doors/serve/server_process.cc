@@ -14,6 +14,7 @@
 #include "base/process_jail.h"
 #include "base/random.h"
 #include "doors/serve/jail.h"
+#include "sandbox/host_needs.h"
 
 namespace cloche::serve {
 namespace {
@@ -99,8 +100,14 @@ ServerProcess::ServerProcess(Options given, Role role)
   if (role == Role::server) try_sandboxes();
 }
 
-EngineOptions ServerProcess::enter() {
-  EngineOptions engine_options;
+std::string ServerProcess::engine_trouble() {
+  std::string trouble = sandbox::trouble_of_natives(engine_options);
+  if (!trouble.empty() && !has_told_trouble_.exchange(true))
+    log.event(http::LogLevel::error, "linux_engine_ended", {{"message", trouble}});
+  return trouble;
+}
+
+const EngineOptions& ServerProcess::enter() {
   engine_options.progress = [this](std::string_view line) {
     log.event(http::LogLevel::info, "compiling", {{"message", std::string(line)}});
   };

@@ -3,6 +3,7 @@
 // records, the jail that its process is in, and the engine.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -39,12 +40,18 @@ struct ServerProcess {
   std::optional<telemetry::AuditLog> audit;
   std::optional<telemetry::SpanExporter> spans;
   telemetry::Recorders recorders;
+  EngineOptions engine_options;  // as the jail has made them
   Engine engine;
 
+  // Why no sandboxes can be made here any more; empty: they can. The log says it, too, once.
+  std::string engine_trouble();
+
  private:
-  EngineOptions enter();
+  const EngineOptions& enter();
   void begin_records();
   void try_sandboxes();
+
+  std::atomic<bool> has_told_trouble_ = false;
 };
 
 }  // namespace cloche::serve

@@ -149,6 +149,7 @@ constexpr std::array session_settings{
             [](Said& to, const Word& word) {
               to.options.sessions.session_limit_per_owner =
                   need_number<std::size_t>(word.name, word.value);
+              to.has_token_limit = true;
             }},
     Setting{
         "--idle-timeout",

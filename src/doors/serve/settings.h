@@ -17,7 +17,8 @@ struct Said {
   Options options;
   std::optional<std::chrono::seconds> idle_timeout;  // absent: the usual one of the API
   bool has_save = false;
-  std::string of_workers;  // an option that is of no use without --isolate
+  bool has_token_limit = false;  // of sessions
+  std::string of_workers;        // an option that is of no use without --isolate
 };
 
 // An option as it was given, and its value.

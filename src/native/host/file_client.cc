@@ -90,12 +90,12 @@ Result<FileClient::Reply> FileClient::exchange(const FileRequest& request,
 }
 
 // A server that had ended before it was asked is replaced; one that ends while it works is an error,
-// because nobody knows how far it came.
+// because nobody knows how far it came. So is a box that has ended.
 Result<FileClient::Reply> FileClient::call(const FileRequest& request, std::string_view payload) {
   const MutexLock lock(mutex_);
   if (const Result<void> sent = send(request, payload); !sent) {
     if (sent.error() != Errno::pipe) return sent.error();
-    return exchange(request, payload);
+    if (!send(request, payload)) return Errno::io;
   }
   return receive();
 }
@@ -205,6 +205,7 @@ Result<std::vector<FileEntry>> FileClient::list(std::string_view path, std::size
   const MutexLock lock(mutex_);
   Result<Reply> reply = exchange({.op = FileOp::list}, payload);
   if (!reply && reply.error() == Errno::pipe) reply = exchange({.op = FileOp::list}, payload);
+  if (!reply && reply.error() == Errno::pipe) return Errno::io;
   std::vector<FileEntry> entries;
   for (;;) {
     if (!reply) return reply.error();

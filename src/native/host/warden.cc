@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -103,8 +104,7 @@ void Warden::start() {
     if (has_begun_)  // and what runs guests is in a jail since
       throw HostError(
           "cloche-warden has ended, which makes the boxes of the linux engine, and this program "
-          "may "
-          "not start another: start the program anew",
+          "may not start another: start the program anew",
           errno_from_host(failed));
     throw HostError::from_errno("cannot start " + name, failed);
   }
@@ -116,6 +116,23 @@ void Warden::start() {
 void Warden::begin() {
   const MutexLock lock(mutex_);
   if (pid_ < 0) start();
+}
+
+std::string Warden::trouble() {
+  const MutexLock lock(mutex_);
+  if (!has_begun_) return {};
+  pollfd process{.fd = socket_.get(), .events = 0, .revents = 0};
+  if (pid_ > 0 && (::poll(&process, 1, 0) <= 0 || process.revents == 0)) return {};
+  if (pid_ > 0) {
+    bury();
+    pool_.clear();
+  }
+  try {
+    start();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
 }
 
 Warden::Warden(std::filesystem::path program, BoxPool::Options pool)

@@ -44,6 +44,10 @@ class Warden {
   // An errno where this machine has none.
   Result<LargeFile> make_file();
 
+  // Why there are no boxes any more, and will be none; empty: there are. A process that has ended
+  // is begun anew here, where this one may start programs.
+  std::string trouble();
+
   const BoxPool& pool() const noexcept { return pool_; }
 
   // What control groups hold of the boxes' limits (warden::controllers), as the last one said that

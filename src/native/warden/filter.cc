@@ -2,10 +2,13 @@
 #include "native/warden/filter.h"
 
 #include <asm/ioctls.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
@@ -137,8 +140,47 @@ void Filter::add_rule(Rule rule) {
       add(any_bit, rule == Rule::map ? MAP_HUGETLB : SHM_HUGETLB, 0, 1);
       answer(refusal(ENOMEM));
       return answer(SECCOMP_RET_ALLOW);
+    case Rule::option: return add_option_rule();
+    case Rule::seccomp:
+      load_argument(0);
+      is(SECCOMP_SET_MODE_FILTER, refusal(EINVAL));
+      return answer(SECCOMP_RET_ALLOW);
+    case Rule::control:
+      load_argument(0);
+      add(equal, PR_SET_SECCOMP, 1, 0);
+      answer(SECCOMP_RET_ALLOW);
+      load_argument(1);
+      is(SECCOMP_MODE_FILTER, refusal(EINVAL));
+      return answer(SECCOMP_RET_ALLOW);
+    case Rule::advice:  // that is no more than a hint
+      load_argument(3);
+      is(POSIX_FADV_DONTNEED, refusal(0));
+      return answer(SECCOMP_RET_ALLOW);
     default: return answer(action_of(rule));
   }
+}
+
+void Filter::add_option_rule() {
+  constexpr std::uint16_t equal = BPF_JMP | BPF_JEQ | BPF_K;
+  constexpr std::array<std::uint32_t, 4> programs{
+      SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF};
+  const auto refuse = [&](std::span<const std::uint32_t> names) {
+    load_argument(2);
+    for (const std::uint32_t name : names) {
+      add(equal, name, 0, 1);
+      answer(refusal(EPERM));
+    }
+    answer(SECCOMP_RET_ALLOW);
+  };
+  load_argument(1);
+  constexpr auto length_of_first = static_cast<std::uint8_t>(2 * programs.size() + 2);
+  add(equal, SOL_SOCKET, 0, length_of_first);
+  refuse(programs);
+  load_argument(1);
+  add(equal, tcp, 1, 0);
+  answer(SECCOMP_RET_ALLOW);
+  constexpr std::array<std::uint32_t, 1> upper_protocols{TCP_ULP};
+  refuse(upper_protocols);
 }
 
 namespace {

@@ -27,7 +27,7 @@ enum class Rule : std::uint8_t {
   absent,  // ENOSYS
   allow,
   refuse,   // EPERM
-  pretend,  // 0, and nothing is done: a change of owner, where a box has one user
+  pretend,  // 0, and nothing is done: a change of owner, where a box has one user; sync
   clone,    // not with a new namespace
   socket,   // UNIX, INET, INET6 with usual protocols, and routes of NETLINK
   ioctl,    // nothing that types into a terminal or changes what a terminal is
@@ -36,6 +36,10 @@ enum class Rule : std::uint8_t {
   trace,    // no stop of a process that is ending
   map,      // no pages of the machine's pool of large ones, which nobody counts
   segment,  // the same of System V's memory
+  option,   // no program of a socket, and no protocol above TCP
+  seccomp,  // no further filter, and as if the kernel had none
+  control,  // the same of prctl
+  advice,   // nothing that takes what others have of a file out of memory
 };
 
 // What applies to the call of this number, of the machine's own architecture.
@@ -55,6 +59,7 @@ class Filter {
   void answer(std::uint32_t action);
   void load_argument(unsigned index);
   void add_rule(Rule rule);
+  void add_option_rule();
 
   std::array<sock_filter, most_code> code_{};
   std::size_t size_ = 0;

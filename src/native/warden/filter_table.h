@@ -42,7 +42,6 @@ inline constexpr std::uint32_t plain_calls[] = {
     SYS_truncate,
     SYS_ftruncate,
     SYS_fallocate,
-    SYS_fadvise64,
     SYS_readahead,
     SYS_getdents64,
     SYS_getcwd,
@@ -62,7 +61,6 @@ inline constexpr std::uint32_t plain_calls[] = {
     SYS_umask,
     SYS_statfs,
     SYS_fstatfs,
-    SYS_sync,
     SYS_syncfs,
     SYS_sync_file_range,
     SYS_sendfile,
@@ -136,8 +134,6 @@ inline constexpr std::uint32_t plain_calls[] = {
     SYS_setfsgid,
     SYS_capget,
     SYS_capset,
-    SYS_prctl,
-    SYS_seccomp,
     SYS_process_vm_readv,
     SYS_process_vm_writev,
     SYS_getrusage,
@@ -222,7 +218,6 @@ inline constexpr std::uint32_t plain_calls[] = {
     SYS_recvmmsg,
     SYS_getsockname,
     SYS_getpeername,
-    SYS_setsockopt,
     SYS_getsockopt,
     // System V and POSIX queues, of the box's own
     SYS_msgget,
@@ -372,9 +367,10 @@ inline constexpr std::uint32_t refused_calls[] = {
     467,  // set_mempolicy_home_node, statmount, listmount, open_tree_attr
 };
 
-// With one user inside: a change to another cannot be kept.
+// With one user inside: a change to another cannot be kept. And what writes out all disks of the
+// machine: none of them is a box's, but for folders of the host, in which fsync does what it says.
 inline constexpr std::uint32_t pretended_calls[] = {
-    SYS_fchown, SYS_fchownat, SYS_setgroups,
+    SYS_fchown, SYS_fchownat, SYS_setgroups, SYS_sync,
 #ifdef __x86_64__
     SYS_chown,  SYS_lchown,
 #endif
@@ -382,7 +378,8 @@ inline constexpr std::uint32_t pretended_calls[] = {
 
 // clone3 has its flags behind a pointer, where a filter does not look: without it libc takes clone.
 // memfd_create makes memory that belongs to no process and counts for no quota. io_setup takes of
-// what the machine has for all its users together.
+// what the machine has for all its users together, and so do programs that the kernel compiles:
+// where they have all of it no box gets a filter any more, and so no command.
 inline constexpr CallRule special_calls[] = {
     {SYS_clone, Rule::clone},
     {SYS_unshare, Rule::clone},
@@ -396,6 +393,10 @@ inline constexpr CallRule special_calls[] = {
     {SYS_ptrace, Rule::trace},
     {SYS_mmap, Rule::map},
     {SYS_shmget, Rule::segment},
+    {SYS_setsockopt, Rule::option},
+    {SYS_seccomp, Rule::seccomp},
+    {SYS_prctl, Rule::control},
+    {SYS_fadvise64, Rule::advice},
 };
 
 }  // namespace cloche::warden

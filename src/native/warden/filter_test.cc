@@ -47,6 +47,11 @@ TEST(Filter, LetsNoneThroughThatMakesOrMovesAWall) {
   EXPECT_EQ(rule_of(SYS_ptrace), Rule::trace);
   EXPECT_EQ(rule_of(SYS_mmap), Rule::map);
   EXPECT_EQ(rule_of(SYS_shmget), Rule::segment);
+  EXPECT_EQ(rule_of(SYS_sync), Rule::pretend);
+  EXPECT_EQ(rule_of(SYS_fadvise64), Rule::advice);
+  EXPECT_EQ(rule_of(SYS_setsockopt), Rule::option);
+  EXPECT_EQ(rule_of(SYS_seccomp), Rule::seccomp);
+  EXPECT_EQ(rule_of(SYS_prctl), Rule::control);
   EXPECT_EQ(rule_of(500), Rule::absent);  // of a kernel to come
 }
 

@@ -22,6 +22,7 @@
 #include "native/warden/looks.h"
 #include "native/warden/processes.h"
 #include "native/warden/question.h"
+#include "native/warden/socket_memory.h"
 #include "native/warden/wall.h"
 #include "native/warden/wire.h"
 
@@ -117,6 +118,7 @@ class Init {
   std::uint64_t mapped_ = 0;  // that there was then
   unsigned looks_ = 0;
   std::uint64_t used_bytes_ = 0;
+  SocketMemory sockets_;
   KernelHoards hoards_;
   Activity activity_;  // since the last look
   // What was left at that, where it has found all that there was; 0: that is not known.

@@ -22,6 +22,7 @@
 
 #include "native/warden/fd.h"
 #include "native/warden/looks.h"
+#include "native/warden/score.h"
 
 namespace cloche::warden {
 namespace {
@@ -50,13 +51,17 @@ std::uint64_t lines_of(pid_t pid, pid_t thread, int number) noexcept {
   return lines_in(path, UINT64_MAX).value_or(0);
 }
 
-// Of a table that nobody may look into no more is known than how many there are: each half of them
-// may watch the other.
-std::uint64_t most_in_hidden(const Path& table) noexcept {
+// Of a table that nobody may look into no more is known than how many there are.
+std::uint64_t files_in_hidden(const Path& table) noexcept {
   struct stat files{};
-  if (::stat(table.data(), &files) != 0) return 0;
-  const auto half = static_cast<std::uint64_t>(files.st_size) / 2;
-  return half * half;
+  return ::stat(table.data(), &files) == 0 ? static_cast<std::uint64_t>(files.st_size) : 0;
+}
+
+// Waits for no file system that has to ask somebody.
+bool is_pipe(int table, const char* number) noexcept {
+  struct statx of{};
+  return ::statx(table, number, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &of) == 0 &&
+         S_ISFIFO(of.stx_mode);
 }
 
 // Of numbers that come one after the other some, by chance each as likely as any other.
@@ -86,64 +91,43 @@ class Sample {
   std::uint64_t all_ = 0;
 };
 
-// None: it has no open files, as a thread that has ended.
-std::optional<std::uint64_t> watches_in(pid_t pid, pid_t thread) noexcept {
-  constexpr std::string_view kind("anon_inode:[eventpoll]");
-  Path path{};
-  std::snprintf(path.data(), path.size(), "/proc/%d/task/%d/fd", pid, thread);
-  DIR* const table = ::opendir(path.data());
-  if (table == nullptr) {
-    if (errno == EACCES) return most_in_hidden(path);
-    return std::nullopt;
-  }
+constexpr std::uint64_t pipe_pages = 2;     // that it has however many there are
+constexpr std::uint64_t text_pages = 2;     // of /proc, once somebody has begun to read it
+constexpr std::uint64_t list_pages = 1024;  // the same of what may say all watches of an epoll
+
+// Of one table of open files.
+struct Table {
+  Sample epolls;
+  std::uint64_t pages = 0;
   bool has_any = false;
-  Sample found;
-  while (const dirent* const entry = ::readdir(table)) {
-    const std::string_view name(entry->d_name);
-    int number = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), number).ec != std::errc()) continue;
-    has_any = true;
-    std::array<char, kind.size() + 1> target{};
-    const ssize_t size = ::readlinkat(::dirfd(table), entry->d_name, target.data(), target.size());
-    if (std::string_view(target.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))) ==
-        kind)
-      found.take(number);
-  }
-  ::closedir(table);
-  if (!has_any) return std::nullopt;
-  std::uint64_t watches = 0;
-  for (const int number : found.some()) watches += lines_of(pid, thread, number);
-  return found.some().empty() ? 0 : watches * found.all() / found.some().size();
+};
+
+// What the kernel keeps for a file beyond the file. Neither what is no file of a file system nor a
+// socket keeps anything that is not counted elsewhere.
+std::uint64_t pages_of(int folder, const char* name, std::string_view what) noexcept {
+  if (what.starts_with("anon_inode:") || what.starts_with("socket:[")) return 0;
+  if (what.starts_with("/proc/"))
+    return what.find("/fdinfo/") == what.npos ? text_pages : list_pages;
+  return what.starts_with("pipe:[") || is_pipe(folder, name) ? pipe_pages : 0;
 }
 
-// Those of all that a process has open; a descriptor of epoll counts as a few. Of one that has many
-// some are looked at, by chance, and stand for all. A thread may have a table of its own.
-std::uint64_t epoll_watches_of(pid_t pid) noexcept {
-  constexpr int files = 2;  // KCMP_FILES
-  Path path{};
-  std::snprintf(path.data(), path.size(), "/proc/%d/task", pid);
-  DIR* const threads = ::opendir(path.data());
-  if (threads == nullptr) return 0;
-  std::uint64_t all = 0;
-  pid_t known = 0;
-  while (const dirent* const entry = ::readdir(threads)) {
-    const std::string_view name(entry->d_name);
-    pid_t thread = 0;
-    (void)std::from_chars(name.data(), name.data() + name.size(), thread);
-    if (thread == 0) continue;
-    if (known != 0 && ::syscall(SYS_kcmp, known, thread, files, 0, 0) == 0) continue;
-    const std::optional<std::uint64_t> watches = watches_in(pid, thread);
-    if (!watches) continue;
-    all += *watches;
-    known = thread;
-  }
-  ::closedir(threads);
-  return all;
+void take_file(int folder, const char* name, Table& table) noexcept {
+  int number = 0;
+  const std::string_view digits(name);
+  if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec != std::errc())
+    return;
+  table.has_any = true;
+  std::array<char, 64> target{};
+  const ssize_t size = ::readlinkat(folder, name, target.data(), target.size());
+  const std::string_view what(target.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  if (what == "anon_inode:[eventpoll]") table.epolls.take(number);
+  table.pages += pages_of(folder, name, what);
 }
 
 constexpr std::uint64_t area_bytes = 256;  // with its part of what finds it
 constexpr std::uint64_t most_areas = 65'530;
 constexpr std::uint64_t usual_areas = 1024;  // of a process, which nobody counts
+constexpr std::uint64_t usual_pages = 64;    // likewise
 constexpr std::uint64_t lines_of_a_look = 200'000;
 
 constexpr std::uint64_t beyond_usual(std::uint64_t areas) {
@@ -172,34 +156,94 @@ std::uint64_t areas_of(pid_t pid, std::uint64_t most, std::uint64_t& lines_left)
   return std::min(beyond_usual(*lines), most);
 }
 
-std::int64_t now_ms() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+// None: it has no open files, as a thread that has ended.
+std::optional<KernelHoards::Open> open_of(pid_t pid, pid_t thread) noexcept {
+  Path path{};
+  std::snprintf(path.data(), path.size(), "/proc/%d/task/%d/fd", pid, thread);
+  DIR* const folder = ::opendir(path.data());
+  if (folder == nullptr) {
+    if (errno != EACCES) return std::nullopt;
+    const std::uint64_t files = files_in_hidden(path);  // each half of them may watch the other
+    return KernelHoards::Open{.watches = (files / 2) * (files / 2), .pages = files * pipe_pages};
+  }
+  Table table;
+  while (const dirent* const entry = ::readdir(folder))
+    take_file(::dirfd(folder), entry->d_name, table);
+  ::closedir(folder);
+  if (!table.has_any) return std::nullopt;
+  std::uint64_t watches = 0;
+  const std::span<const int> some = table.epolls.some();
+  for (const int number : some) watches += lines_of(pid, thread, number);
+  return KernelHoards::Open{
+      .watches = some.empty() ? 0 : watches * table.epolls.all() / some.size(),
+      .pages = table.pages};
 }
 
 }  // namespace
 
+// Of epolls that a process has open each counts as a few watches. Of one that has many some are
+// looked at, by chance, and stand for all. A thread may have a table of its own.
+KernelHoards::Open KernelHoards::open_in(pid_t pid) noexcept {
+  constexpr int files = 2;  // KCMP_FILES
+  Path path{};
+  std::snprintf(path.data(), path.size(), "/proc/%d/task", pid);
+  DIR* const threads = ::opendir(path.data());
+  Open all;
+  if (threads == nullptr) return all;
+  pid_t known = 0;
+  while (const dirent* const entry = ::readdir(threads)) {
+    const std::string_view name(entry->d_name);
+    pid_t thread = 0;
+    (void)std::from_chars(name.data(), name.data() + name.size(), thread);
+    if (thread == 0) continue;
+    if (known != 0 && ::syscall(SYS_kcmp, known, thread, files, 0, 0) == 0) continue;
+    const std::optional<Open> open = open_of(pid, thread);
+    if (!open) continue;
+    all.watches += open->watches;
+    all.pages += open->pages;
+    known = thread;
+  }
+  ::closedir(threads);
+  return all;
+}
+
 std::span<const pid_t> KernelHoards::look(Processes& processes, const Room& room) noexcept {
   constexpr std::int64_t rest_for_work = 50, shortest_ms = 100, longest_ms = 1000;
-  if (now_ms() < next_ms_) return {};
+  if (looks::now_ms() < next_ms_) return {};
   const std::int64_t begin_us = looks::computed_us();
   count_ = processes.all(processes_);
   ending_count_ = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    open_[i] = open_in(processes_[i]);
+    if (!hold_score_of_guest(processes_[i])) ending_[ending_count_++] = processes_[i];
+  }
   find_watchers(room.watches);
-  find_mappers(room.area_bytes);
+  find_buffers(room.bytes);
+  find_mappers(room.bytes);
   const std::int64_t work_us = looks::computed_us() - begin_us;
-  next_ms_ = now_ms() + std::clamp(rest_for_work * work_us / 1000, shortest_ms, longest_ms);
+  next_ms_ = looks::now_ms() + std::clamp(rest_for_work * work_us / 1000, shortest_ms, longest_ms);
   return std::span(ending_).first(ending_count_);
 }
 
 void KernelHoards::find_watchers(std::uint64_t most) noexcept {
   std::uint64_t all = 0;
   for (std::size_t i = 0; i < count_; ++i) {
-    hoarders_[i] = {epoll_watches_of(processes_[i]), processes_[i]};
+    hoarders_[i] = {open_[i].watches, processes_[i]};
     all += hoarders_[i].has;
   }
   end_largest(all, most);
+}
+
+// Each of the two ends of a pipe counts for all of it: the other one may be closed.
+void KernelHoards::find_buffers(std::uint64_t most_bytes) noexcept {
+  static const auto bytes_of_page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::uint64_t all = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const std::uint64_t pages = open_[i].pages - std::min(open_[i].pages, usual_pages);
+    hoarders_[i] = {pages * bytes_of_page, processes_[i]};
+    all += hoarders_[i].has;
+  }
+  end_largest(all, most_bytes);
 }
 
 // Where all could have too many they are counted.

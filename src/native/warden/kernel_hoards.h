@@ -5,7 +5,10 @@
 // Watches of epoll: the kernel has a number of them for all processes of a user of the machine,
 // which are those of all boxes, and Cloche too where the user is nobody else: a box that took them
 // all would leave no server a connection. Areas of memory: 65,530 of each process, whatever is in
-// them.
+// them. Pipes: two pages each, however many there are; beside that the kernel leaves all processes
+// of a user together larger ones of some tens of megabytes. Texts of /proc that somebody has begun
+// to read and has not closed. And it holds what says who is ended first where the machine has no
+// memory, which a guest can write.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +25,12 @@ class KernelHoards {
  public:
   struct Room {
     std::uint64_t watches = 0;
-    std::uint64_t area_bytes = 0;  // what areas may take
+    std::uint64_t bytes = 0;  // what areas may take; and pipes with texts
+  };
+  // What a process has open.
+  struct Open {
+    std::uint64_t watches = 0;  // of epoll
+    std::uint64_t pages = 0;    // of pipes, and texts of /proc
   };
   // Those without whom there is room again. Now and then: otherwise nobody.
   std::span<const pid_t> look(Processes& processes, const Room& room) noexcept;
@@ -37,12 +45,16 @@ class KernelHoards {
     pid_t pid = 0;
   };
   void find_watchers(std::uint64_t most) noexcept;
+  void find_buffers(std::uint64_t most_bytes) noexcept;
   void find_mappers(std::uint64_t most_bytes) noexcept;
   void end_largest(std::uint64_t all, std::uint64_t most) noexcept;
 
   std::array<pid_t, most_processes> processes_{};
   std::array<Hoarder, most_processes> hoarders_{};  // of the same processes
-  std::array<pid_t, 2 * most_processes> ending_{};
+  static Open open_in(pid_t pid) noexcept;
+
+  std::array<Open, most_processes> open_{};  // of the same processes
+  std::array<pid_t, 4 * most_processes> ending_{};
   std::size_t count_ = 0;
   std::size_t ending_count_ = 0;
   std::int64_t next_ms_ = 0;

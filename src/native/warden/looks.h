@@ -15,6 +15,12 @@ inline constexpr int shortest_ms = 10, longest_ms = 100;
 // What nobody in the box has made grow, such as files that Cloche writes, is seen by then.
 inline constexpr int longest_rest_ms = 1000;
 
+inline std::int64_t now_ms() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
 inline std::int64_t computed_us() noexcept {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

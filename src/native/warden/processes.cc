@@ -395,27 +395,6 @@ Processes::Shared Processes::shared_memory() noexcept {
   return all;
 }
 
-std::uint64_t Processes::socket_bytes() noexcept {
-  constexpr std::uint64_t usual = 256;
-  constexpr std::uint64_t bytes_of_one = 416 << 10;  // the largest buffer that it can ask for
-  Text text{};
-  std::string_view table = read_text("/proc/net/protocols", text);
-  std::uint64_t sockets = 0;
-  while (!table.empty()) {
-    std::string_view line = table.substr(0, table.find('\n'));
-    table.remove_prefix(std::min(line.size() + 1, table.size()));
-    if (!line.starts_with("UNIX")) continue;
-    for (int i = 0; i < 2; ++i) {  // name, size
-      line.remove_prefix(std::min(line.find(' '), line.size()));
-      line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    }
-    std::uint64_t count = 0;
-    (void)std::from_chars(line.data(), line.data() + line.size(), count);
-    sockets += count;
-  }
-  return sockets > usual ? (sockets - usual) * bytes_of_one : 0;
-}
-
 std::size_t Processes::all(std::span<pid_t> to) noexcept {
   std::size_t count = 0;
   each([&](pid_t pid) {

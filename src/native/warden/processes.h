@@ -74,9 +74,6 @@ class Processes {
   }
   bool expects_more_shared() const noexcept { return shared_.expects_more(); }
 
-  // What sockets of the box's own may keep in the kernel beyond what programs usually have: nobody
-  // tells how much they do.
-  static std::uint64_t socket_bytes() noexcept;
   // Who has the most descriptors; 0 where the kernel does not tell.
   pid_t with_most_files() noexcept;
 

@@ -131,11 +131,16 @@ Outcome close_proc() {
 // Written once, while /proc/sys can be: ports below 1024 need no privilege in a network of one's
 // own, a box makes no further user namespaces, System V's memory goes with the processes that have
 // it, its semaphores and queues are few (a set of them can take 2 MB of the kernel's memory), what
-// watches files leaves some to others, connections are asked for by connect alone, and those that have
-// ended are forgotten, for nothing of them is under way on a loopback. A kernel that refuses one has
-// the filter, the limit of memory, and no way out of the box's network.
+// watches files leaves some to others, connections are asked for by connect alone, keep megabytes and
+// not tens of them, and those that have ended are forgotten, for nothing of them is under way on a
+// loopback. A kernel that refuses one has the filter, the limit of memory, and no way out of the box's
+// network.
 void set_kernel() {
-  constexpr std::array<MountSetting, 10> settings{
+  const NumberText received = text_of(most_received), to_send = text_of(most_to_send);
+  std::array<char, 64> receives{}, sends{};
+  std::snprintf(receives.data(), receives.size(), "4096 131072 %s", received.data());
+  std::snprintf(sends.data(), sends.size(), "4096 16384 %s", to_send.data());
+  const std::array<MountSetting, 12> settings{
       {{"/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"},
        {"/proc/sys/user/max_user_namespaces", "0"},
        {"/proc/sys/user/max_inotify_instances", "64"},
@@ -145,6 +150,8 @@ void set_kernel() {
        {"/proc/sys/kernel/msgmni", "64"},
        {"/proc/sys/kernel/msgmnb", "16384"},
        {"/proc/sys/net/ipv4/tcp_fastopen", "0"},
+       {"/proc/sys/net/ipv4/tcp_rmem", receives.data()},
+       {"/proc/sys/net/ipv4/tcp_wmem", sends.data()},
        {"/proc/sys/net/ipv4/tcp_max_tw_buckets", "8"}}};
   for (const auto& [path, value] : settings) {
     const Fd file(::open(path, O_WRONLY | O_CLOEXEC));

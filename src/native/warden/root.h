@@ -31,6 +31,10 @@ Outcome enter_root(const RootPlan& plan, NewRoot& made);
 // The places for /proc and /dev, and the usual ones for a while.
 Outcome make_places(const Fd& root);
 
+// What a connection within the box keeps at most at one end, where the kernel has such limits of a
+// network; those of the machine are larger on many.
+inline constexpr std::uint64_t most_received = 4 << 20, most_to_send = 2 << 20;
+
 // Of /dev: target and name.
 inline constexpr std::array<std::array<const char*, 2>, 5> device_links{
     {{"/proc/self/fd", "fd"},

@@ -118,7 +118,7 @@ int serve_boxes(int socket, const char* group_folder) noexcept {
   if (::geteuid() == 0 && !start_mounter(mounter_fd)) return 1;
   static Groups groups;
   groups.begin(group_folder, ::getppid());
-  set_score(Fd(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)), score_of_boxes);
+  set_score(Fd(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)), score_of_warden);
   if (!become_nobody()) return 1;
   sigset_t child{};
   sigemptyset(&child);

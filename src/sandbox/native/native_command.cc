@@ -91,6 +91,8 @@ NativeCommand::NativeCommand(native::Box& box, kernel::TimerThread& timers, Plan
   const int error = opened ? EMFILE : static_cast<int>(opened.error());
   result_ = native_not_started(plan_.spec.arguments.front(), plan_.spec.directory,
                                warden::Step::program, error);
+  if (box_.has_ended())
+    result_.reason = "the sandbox has ended: something outside of it has ended its first process";
   phase_ = Phase::over;
 }
 

@@ -1,12 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of the kernel that no guest needs, and that had the most holes.
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 
 #include "attack.h"
 
+// What the kernel compiles it has memory for but once: a guest that took all of that would leave no box
+// a filter, and so no command.
+static void give_programs(void) {
+  struct sock_filter yes = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  struct sock_fprog program = {1, &yes};
+  const long beyond = 1L << 32;
+  const int udp = socket(AF_INET, SOCK_DGRAM, 0), tcp = socket(AF_INET, SOCK_STREAM, 0);
+  for (int i = 0; i < 2; ++i) {
+    const int name = i == 0 ? SO_ATTACH_FILTER : SO_ATTACH_REUSEPORT_CBPF;
+    must_fail("a program of a socket", setsockopt(udp, SOL_SOCKET, name, &program, sizeof program));
+    must_fail("by larger numbers", syscall(SYS_setsockopt, udp, SOL_SOCKET | beyond, name | beyond,
+                                           &program, sizeof program));
+  }
+  must_fail("a filter", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
+  must_fail("a filter, as none there are", errno == EINVAL ? -1 : 0);
+  must_fail("a filter by prctl", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+  must_fail("a protocol above TCP", setsockopt(tcp, IPPROTO_TCP, TCP_ULP, "tls", 4));
+  must_fail("a protocol above TCP, whether there is one or not", errno == EPERM ? -1 : 0);
+  const int on = 1;
+  must_fail("an option", setsockopt(tcp, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0 ? -1 : 0);
+}
+
 int main(void) {
+  give_programs();
   char buffer[256] = {0};
   must_fail("bpf", syscall(SYS_bpf, 0, buffer, sizeof buffer));
   must_fail("perf_event_open", syscall(SYS_perf_event_open, buffer, 0, -1, -1, 0));
