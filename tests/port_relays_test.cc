@@ -137,11 +137,13 @@ class PortRelaysTest : public ::testing::Test {
     more_.wait(lock, [&] { return said_.find(word) != std::string::npos; });
   }
 
-  Result<void> try_to_ask(PortRelays& relays, Client& client, http::Request request) {
+  Result<void> try_to_ask(PortRelays& relays, Client& client, http::Request request,
+                          const std::string& owner = "", const std::string& box = "box") {
     request.target = request.path;
     const auto asked = request_for_server(request);
     if (!asked) return Errno::inval;
-    return relays.start({.id = "box",
+    return relays.start({.id = box,
+                         .owner = owner,
                          .use = session::Session::use(session_),
                          .port = port,
                          .request = *asked,
@@ -279,6 +281,26 @@ TEST_F(PortRelaysTest, WhereThereAreTooManyThoseEndWhoseClientSaysNoMore) {
   EXPECT_EQ(clients.back()->hear(), "");
   clients.front()->say_no_more();
   EXPECT_EQ(clients.front()->hear(), "the end");
+}
+
+TEST_F(PortRelaysTest, OneOwnersLeavePlacesToOthers) {
+  PortRelays relays({.stall = hours(1), .silence = hours(1)});
+  std::vector<std::unique_ptr<Client>> clients;
+  for (const char* box : {"a", "b", "c", "d"}) {
+    Result<void> asked = {};
+    while (asked || asked.error() != Errno::mfile) {  // it accepts one by one
+      clients.push_back(std::make_unique<Client>());
+      asked = try_to_ask(relays, *clients.back(), get("/mute"), "eve", box);
+      if (!asked) clients.pop_back();
+    }
+  }
+  EXPECT_EQ(clients.size(), PortRelays::of_owner_max);
+  Client another;
+  Result<void> asked = Errno::again;
+  while (!asked && asked.error() != Errno::mfile)
+    asked = try_to_ask(relays, another, get("/half"), "bob", "e");
+  EXPECT_TRUE(asked);
+  EXPECT_EQ(another.hear(8), "HTTP/1.1");
 }
 
 }  // namespace
