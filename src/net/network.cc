@@ -17,7 +17,6 @@
 #include "base/check.h"
 #include "base/host_error.h"
 #include "base/json_lookup.h"
-#include "net/address_class.h"
 #include "net/connection.h"
 #include "net/dns.h"
 #include "net/kernel_stream.h"
@@ -212,7 +211,7 @@ Result<void> Network::connect(const kernel::InetAddress& to, std::shared_ptr<Gue
 }
 
 bool Network::has_secret_for(const std::string& name, const kernel::InetAddress& to) const {
-  const bool is_here = name == "localhost" && class_of(to.ip) == AddressClass::loopback;
+  const bool is_here = name == "localhost" && to.ip.is_loopback();
   return secrets_->is_for(name) && (is_here || known_names_.of(to.ip).contains(name)) &&
          policy_.judge(to.ip, to.port, {name}).allowed;
 }
@@ -227,7 +226,7 @@ bool Network::may_have_secret(const kernel::InetAddress& to) const {
 }
 
 bool Network::has_loopback(const kernel::InetAddress& to) const {
-  return !stopping_ && class_of(to.ip) == AddressClass::loopback &&
+  return !stopping_ && to.ip.is_loopback() &&
          policy_.judge(to.ip, to.port, known_names_.of(to.ip)).allowed;
 }
 
