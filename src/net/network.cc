@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "base/check.h"
+#include "base/descriptor_share.h"
 #include "base/host_error.h"
 #include "base/json_lookup.h"
 #include "net/connection.h"
@@ -198,6 +199,7 @@ Result<void> Network::connect(const kernel::InetAddress& to, std::shared_ptr<Gue
   const HostAddress address(to);
   UniqueFd fd(socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return errno_from_host(errno);
+  if (is_beyond_guests_share(fd)) return Errno::nfile;
   const int on = 1;
   (void)setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (::connect(fd.get(), address.get(), address.size) != 0 && errno != EINPROGRESS)
