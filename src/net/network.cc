@@ -126,6 +126,8 @@ void Network::set_policy(Policy policy) {
 bool Network::is_allowed(const Connection& connection) const {
   const Connection::Far& far = connection.far();
   std::set<std::string> names = known_names_.of(far.to.ip);
+  // What it was made by is known as long as it lives.
+  if (names.empty() && !far.host.empty()) names = {far.host};
   if (!connection.name().empty()) names = {connection.name()};
   return policy_.judge(far.to.ip, far.to.port, names).allowed;
 }
