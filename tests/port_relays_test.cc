@@ -30,7 +30,7 @@ const std::string agreed = "HTTP/1.1 101 Switching Protocols\r\n\r\n";
 // reads nothing.
 constexpr const char* server_inside = R"py(
 import select, socket
-listener = socket.create_server(("127.0.0.1", 8000))
+listener = socket.create_server(("127.0.0.1", 8000), backlog=1000)
 print("listening", flush=True)
 sockets, echoing, left = [listener], set(), {}
 while True:
@@ -137,11 +137,13 @@ class PortRelaysTest : public ::testing::Test {
     more_.wait(lock, [&] { return said_.find(word) != std::string::npos; });
   }
 
-  Result<void> try_to_ask(PortRelays& relays, Client& client, http::Request request) {
+  Result<void> try_to_ask(PortRelays& relays, Client& client, http::Request request,
+                          const std::string& owner = "", const std::string& box = "box") {
     request.target = request.path;
     const auto asked = request_for_server(request);
     if (!asked) return Errno::inval;
-    return relays.start({.id = "box",
+    return relays.start({.id = box,
+                         .owner = owner,
                          .use = session::Session::use(session_),
                          .port = port,
                          .request = *asked,
@@ -279,6 +281,24 @@ TEST_F(PortRelaysTest, WhereThereAreTooManyThoseEndWhoseClientSaysNoMore) {
   EXPECT_EQ(clients.back()->hear(), "");
   clients.front()->say_no_more();
   EXPECT_EQ(clients.front()->hear(), "the end");
+}
+
+TEST_F(PortRelaysTest, OneOwnersLeavePlacesToOthers) {
+  PortRelays relays({.stall = hours(1), .silence = hours(1)});
+  std::vector<std::unique_ptr<Client>> clients;
+  std::size_t taken = 0;
+  for (const char* box : {"a", "b", "c", "d"}) {
+    for (std::size_t i = 0; i < PortRelays::of_sandbox_max; ++i) {
+      clients.push_back(std::make_unique<Client>());
+      const Result<void> asked = try_to_ask(relays, *clients.back(), get("/mute"), "eve", box);
+      EXPECT_TRUE(asked || asked.error() == Errno::mfile);
+      taken += asked ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(taken, PortRelays::of_owner_max);
+  Client another;
+  EXPECT_TRUE(try_to_ask(relays, another, get("/half"), "bob", "e"));
+  EXPECT_EQ(another.hear(8), "HTTP/1.1");
 }
 
 }  // namespace

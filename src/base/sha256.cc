@@ -3,6 +3,8 @@
 
 #include <openssl/evp.h>
 
+#include <utility>
+
 #include "base/check.h"
 
 namespace cloche {
@@ -17,7 +19,15 @@ Sha256::Sha256() : context_(std::make_unique<Context>()) {
   CLOCHE_CHECK(EVP_DigestInit_ex(context_->evp, EVP_sha256(), nullptr) == 1);
 }
 
+Sha256::Sha256(std::unique_ptr<Context> context) : context_(std::move(context)) {}
+Sha256::Sha256(Sha256&&) noexcept = default;
 Sha256::~Sha256() = default;
+
+Sha256 Sha256::copy() const {
+  auto context = std::make_unique<Context>();
+  CLOCHE_CHECK(context->evp != nullptr && EVP_MD_CTX_copy_ex(context->evp, context_->evp) == 1);
+  return Sha256(std::move(context));
+}
 
 void Sha256::add(std::span<const std::byte> bytes) {
   CLOCHE_CHECK(EVP_DigestUpdate(context_->evp, bytes.data(), bytes.size()) == 1);

@@ -16,6 +16,7 @@ class Sha256 {
   static constexpr std::size_t size = 32;
   Sha256();
   ~Sha256();
+  Sha256(Sha256&&) noexcept;
   Sha256(const Sha256&) = delete;
   Sha256& operator=(const Sha256&) = delete;
 
@@ -23,9 +24,12 @@ class Sha256 {
   void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
   // Once.
   std::array<std::uint8_t, size> end();
+  // One that goes on from here by itself: for texts with the same beginning.
+  Sha256 copy() const;
 
  private:
   struct Context;
+  explicit Sha256(std::unique_ptr<Context> context);
   std::unique_ptr<Context> context_;
 };
 

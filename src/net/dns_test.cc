@@ -51,6 +51,9 @@ TEST(dns, nothing_that_is_cut_short_or_odd_is_a_query) {
   odd = query_for_a;
   odd[14] = ' ';
   EXPECT_EQ(parse_dns_query(bytes(odd))->name, "");
+  odd = query_for_a;
+  odd[26] = odd[27] = '.';  // c..
+  EXPECT_EQ(parse_dns_query(bytes(odd))->name, "");
 }
 
 }  // namespace

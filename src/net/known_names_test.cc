@@ -38,12 +38,19 @@ TEST(KnownNames, OfTooManyNamesTheLatestStay) {
   EXPECT_TRUE(known.contains("last.test"));
 }
 
-TEST(KnownNames, AddressesBeyondTheLimitAreNotLearnt) {
+// A crawler's last page is reached like its first, and many names of many addresses are as few.
+TEST(KnownNames, OfTooManyAddressesTheLatestStay) {
   KnownNames names;
-  for (std::uint32_t i = 0; i <= KnownNames::max_addresses; ++i)
-    names.learn(address(i), "many.test");
-  EXPECT_FALSE(names.of(address(0)).empty());
-  EXPECT_TRUE(names.of(address(KnownNames::max_addresses)).empty());
+  for (std::uint32_t i = 0; i <= KnownNames::max_pairs; ++i) names.learn(address(i), "many.test");
+  EXPECT_TRUE(names.of(address(0)).empty());
+  EXPECT_FALSE(names.of(address(1)).empty());
+  EXPECT_FALSE(names.of(address(KnownNames::max_pairs)).empty());
+  for (std::uint32_t name = 0; name < KnownNames::max_names; ++name) {
+    for (std::uint32_t i = 0; i < 1000; ++i) names.learn(address(i), std::to_string(name));
+  }
+  std::size_t known = 0;
+  for (std::uint32_t i = 0; i <= KnownNames::max_pairs; ++i) known += names.of(address(i)).size();
+  EXPECT_EQ(known, KnownNames::max_pairs);
 }
 
 }  // namespace

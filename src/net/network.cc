@@ -15,9 +15,9 @@
 #include <system_error>
 
 #include "base/check.h"
+#include "base/descriptor_share.h"
 #include "base/host_error.h"
 #include "base/json_lookup.h"
-#include "net/address_class.h"
 #include "net/connection.h"
 #include "net/dns.h"
 #include "net/kernel_stream.h"
@@ -126,6 +126,8 @@ void Network::set_policy(Policy policy) {
 bool Network::is_allowed(const Connection& connection) const {
   const Connection::Far& far = connection.far();
   std::set<std::string> names = known_names_.of(far.to.ip);
+  // What it was made by is known as long as it lives.
+  if (names.empty() && !far.host.empty()) names = {far.host};
   if (!connection.name().empty()) names = {connection.name()};
   return policy_.judge(far.to.ip, far.to.port, names).allowed;
 }
@@ -199,6 +201,7 @@ Result<void> Network::connect(const kernel::InetAddress& to, std::shared_ptr<Gue
   const HostAddress address(to);
   UniqueFd fd(socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return errno_from_host(errno);
+  if (is_beyond_guests_share(fd)) return Errno::nfile;
   const int on = 1;
   (void)setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (::connect(fd.get(), address.get(), address.size) != 0 && errno != EINPROGRESS)
@@ -212,7 +215,7 @@ Result<void> Network::connect(const kernel::InetAddress& to, std::shared_ptr<Gue
 }
 
 bool Network::has_secret_for(const std::string& name, const kernel::InetAddress& to) const {
-  const bool is_here = name == "localhost" && class_of(to.ip) == AddressClass::loopback;
+  const bool is_here = name == "localhost" && to.ip.is_loopback();
   return secrets_->is_for(name) && (is_here || known_names_.of(to.ip).contains(name)) &&
          policy_.judge(to.ip, to.port, {name}).allowed;
 }
@@ -227,7 +230,7 @@ bool Network::may_have_secret(const kernel::InetAddress& to) const {
 }
 
 bool Network::has_loopback(const kernel::InetAddress& to) const {
-  return !stopping_ && class_of(to.ip) == AddressClass::loopback &&
+  return !stopping_ && to.ip.is_loopback() &&
          policy_.judge(to.ip, to.port, known_names_.of(to.ip)).allowed;
 }
 

@@ -10,6 +10,18 @@
 
 namespace cloche::net {
 
+namespace {
+
+// 127.1, 0x7f000001 and the like, which the host's resolver takes for addresses.
+bool ends_in_number(std::string_view name) {
+  std::string_view last = name.substr(name.rfind('.') + 1);
+  const bool is_hexadecimal = last.starts_with("0x");
+  if (is_hexadecimal) last.remove_prefix(2);
+  return last.find_first_not_of(is_hexadecimal ? "0123456789abcdef" : "0123456789") == last.npos;
+}
+
+}  // namespace
+
 Policy::Policy(const NetworkOptions& options) {
   for (const std::string& text : options.allow) allow_.emplace_back(text);
   for (const std::string& text : options.deny) deny_.emplace_back(text);
@@ -35,6 +47,7 @@ bool Policy::leaves_a_port(const Rule& allowed, std::string_view name) const {
 }
 
 Verdict Policy::judge_name(std::string_view canonical) const {
+  if (ends_in_number(canonical)) return {false, "it is no name of a host", {}};
   const Rule* allowed = nullptr;
   for (const Rule& rule : allow_) {
     if (!rule.has_name(canonical)) continue;
@@ -84,7 +97,8 @@ Verdict Policy::judge(const kernel::IpAddress& address, std::uint16_t port,
   const AddressClass kind = class_of(address);
   for (const Rule& rule : allow_) {
     if (!rule.has_port(port)) continue;
-    const bool is_here = kind == AddressClass::loopback && rule.is_localhost();
+    // An IPv6 form that holds a loopback address is somebody else's, who may be anywhere.
+    const bool is_here = address.is_loopback() && rule.is_localhost();
     // Whoever names an address means it, whatever leads there; but not where a denied name did.
     if (rule.has_address(address) && denied.empty()) return {true, rule.text(), host};
     for (const std::string& name : names) {

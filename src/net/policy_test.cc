@@ -286,5 +286,31 @@ TEST(rule, covers_another_one_only_where_that_is_certain) {
   }
 }
 
+// The host's resolver takes them for the same, or for addresses.
+TEST(policy, other_spellings_of_a_name_are_none) {
+  for (const char* name : {"evil.com..", ".evil.com", "evil..com", "..", "."})
+    EXPECT_EQ(canonical_name(name), "") << name;
+  EXPECT_EQ(canonical_name("Evil.com."), "evil.com");
+  const Policy policy = policy_of({"*"}, {"*.evil.com."});
+  EXPECT_TRUE(policy.judge_name("evil.com").allowed);
+  EXPECT_FALSE(policy.judge_name("a.evil.com").allowed);
+  EXPECT_FALSE(allows(policy, "8.8.8.8", 443, {"a.evil.com"}));
+  for (const char* name : {"8.8.8.8", "134744072", "010.8", "0x8080808", "8.0x80808", "0x"})
+    EXPECT_FALSE(policy.judge_name(name).allowed) << name;
+  for (const char* name : {"8.8.8.8.example.com", "x1", "0xcafe.example", "a.b3", "1password"})
+    EXPECT_TRUE(policy.judge_name(name).allowed) << name;
+}
+
+// 6to4, NAT64, IPv4-compatible and ISATAP: the last one's first half is anybody's public network.
+TEST(policy, localhost_is_no_address_that_holds_one_of_loopback) {
+  const Policy policy = policy_of({"localhost"});
+  EXPECT_TRUE(allows(policy, "::ffff:127.0.0.1"));
+  for (const char* address : {"2002:7f00:1::", "64:ff9b::7f00:1", "::7f00:1",
+                              "2a01:4f8:1:2:0:5efe:7f00:1", "2a01:4f8:1:2:200:5efe:7f00:1"}) {
+    EXPECT_FALSE(allows(policy, address)) << address;
+    EXPECT_FALSE(allows(policy, address, 443, {"localhost"})) << address;
+  }
+}
+
 }  // namespace
 }  // namespace cloche::net

@@ -5,6 +5,8 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <system_error>
@@ -13,6 +15,21 @@
 #include "base/mutex.h"
 
 namespace cloche::net {
+namespace {
+
+constexpr std::chrono::seconds idle_time{2};
+std::atomic<std::size_t> all_threads = 0;
+
+// A place for a thread, among those of all resolvers.
+bool take_place(std::size_t most) {
+  if (all_threads.fetch_add(1) < most) return true;
+  --all_threads;
+  return false;
+}
+
+}  // namespace
+
+std::size_t Resolver::threads() noexcept { return all_threads; }
 
 Resolver::Found Resolver::look_up_on_host(const std::string& name) {
   Found found;
@@ -52,7 +69,6 @@ Resolver::Found Resolver::look_up_on_host(const std::string& name) {
 
 struct Resolver::State {
   static constexpr std::size_t max_waiting = 256;
-  static constexpr std::size_t max_threads = 8;
 
   struct Query {
     std::string name;
@@ -67,6 +83,9 @@ struct Resolver::State {
   std::size_t idle GUARDED_BY(mutex) = 0;
   std::size_t answering GUARDED_BY(mutex) = 0;
   bool ending GUARDED_BY(mutex) = false;
+
+  // False: there are as many as there may be now.
+  static bool begin_thread(const std::shared_ptr<State>& state) REQUIRES(state->mutex);
 };
 
 Resolver::Resolver(Lookup lookup) : state_(std::make_shared<State>()) {
@@ -86,30 +105,41 @@ bool Resolver::ask(std::string name, Answer answer) {
   const MutexLock lock(state_->mutex);
   if (state_->ending || state_->queries.size() >= State::max_waiting) return false;
   state_->queries.push_back({std::move(name), std::move(answer)});
-  if (state_->idle < state_->queries.size() && state_->threads < State::max_threads) {
-    try {
-      std::thread([state = state_] { work(state); }).detach();
-      ++state_->threads;
-    } catch (const std::system_error&) {
-      if (state_->threads == 0) {
-        state_->queries.pop_back();
-        return false;
-      }
-    }
+  if (state_->idle < state_->queries.size() && !State::begin_thread(state_) &&
+      state_->threads == 0) {
+    state_->queries.pop_back();
+    return false;
   }
   state_->changed.notify_all();
   return true;
+}
+
+bool Resolver::State::begin_thread(const std::shared_ptr<State>& state) {
+  const std::size_t most = state->threads == 0 ? very_many_threads : few_threads;
+  if (state->threads == max_threads || !take_place(most)) return false;
+  try {
+    std::thread([state] {
+      work(state);
+      --all_threads;
+    }).detach();
+    ++state->threads;
+    return true;
+  } catch (const std::system_error&) {
+    --all_threads;
+    return false;
+  }
 }
 
 void Resolver::work(const std::shared_ptr<State>& state) {
   ReleasableMutexLock lock(state->mutex);
   for (;;) {
     ++state->idle;
-    state->changed.wait(state->mutex, [&]() REQUIRES(state->mutex) {
-      return state->ending || !state->queries.empty();
-    });
+    const bool is_wanted = state->changed.wait_for(
+        state->mutex, idle_time,
+        [&]() REQUIRES(state->mutex) { return state->ending || !state->queries.empty(); });
     --state->idle;
-    if (state->ending) return;
+    if (!is_wanted) --state->threads;
+    if (!is_wanted || state->ending) return;
     State::Query query = std::move(state->queries.front());
     state->queries.pop_front();
     lock.unlock();

@@ -30,6 +30,8 @@ std::optional<unsigned> parse_number(std::string_view text, unsigned most) {
 std::string canonical_name(std::string_view name) {
   if (name.ends_with('.')) name.remove_suffix(1);
   if (name.empty() || name.size() > 253) return {};
+  // The host's resolver would take "a.b." for a.b, which rules would not.
+  if (name.starts_with('.') || name.ends_with('.') || name.find("..") != name.npos) return {};
   std::string result;
   for (const char c : name) {
     if (c >= 'A' && c <= 'Z') {
@@ -128,8 +130,8 @@ void Rule::parse_host(std::string_view text) {
   std::ranges::replace(plain, '*', 'x');
   std::ranges::replace(plain, '?', 'x');
   if (canonical_name(plain).empty()) refuse(text_, "has no host name, glob or address");
-  name_ =
-      text.find_first_of("*?") == std::string_view::npos ? canonical_name(text) : std::string(text);
+  name_ = text;
+  if (name_.ends_with('.')) name_.pop_back();
   std::ranges::transform(name_, name_.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });

@@ -12,7 +12,8 @@
 
 namespace cloche::net {
 
-// A name as rules compare it: lower case, without a dot at the end. Empty for what is no host name.
+// A name as rules compare it: lower case, without a dot at the end. Empty for what is no host name,
+// such as one that has an empty part.
 std::string canonical_name(std::string_view name);
 // '*' stands for any number of characters, '?' for one.
 bool glob_matches(std::string_view pattern, std::string_view text);

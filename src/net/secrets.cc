@@ -16,6 +16,8 @@ namespace cloche::net {
 namespace {
 
 constexpr std::size_t max_head_bytes = 256 * 1024;
+// A value may be long, and a head full of its placeholder.
+constexpr std::size_t max_written_bytes = 2 * max_head_bytes;
 constexpr std::size_t placeholder_bytes = 24;  // of chance
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -29,10 +31,19 @@ bool looks_like_http(std::string_view start) {
   });
 }
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos;
-       at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
+// Empty where the text would have more than `most` bytes.
+std::optional<std::string> replaced(std::string_view text, std::string_view from,
+                                    std::string_view to, std::size_t most) {
+  std::string out;
+  for (;;) {
+    const std::size_t at = text.find(from);
+    out += text.substr(0, at);
+    if (at == std::string_view::npos) break;
+    out += to;
+    if (out.size() > most) return std::nullopt;
+    text.remove_prefix(at + from.size());
+  }
+  return out.size() > most ? std::nullopt : std::optional(std::move(out));
 }
 
 }  // namespace
@@ -239,8 +250,10 @@ void RequestRewriter::read_head(std::string_view text, std::string& out) {
   if (head && head->authorization.starts_with(basic)) {
     const std::string encoded(head->authorization.substr(basic.size()));
     std::string decoded = from_base64(encoded).value_or(std::string());
-    if (!decoded.empty() && put_values(decoded, is_for_host))
-      replace_all(written, encoded, to_base64(decoded));
+    if (!decoded.empty() && put_values(decoded, is_for_host)) {
+      if (auto whole = replaced(written, encoded, to_base64(decoded), max_written_bytes))
+        written = *std::move(whole);
+    }
   }
   put_values(written, is_for_host);
   out += written;
@@ -251,10 +264,12 @@ bool RequestRewriter::put_values(std::string& text, bool is_for_host) const {
   bool changed = false;
   for (const SecretStore::Entry& secret : secrets_.entries()) {
     if (text.find(secret.placeholder) == std::string::npos) continue;
-    const bool allowed = is_for_host && secret.is_for(host_);
-    used_(secret.name, allowed);
-    if (!allowed) continue;
-    replace_all(text, secret.placeholder, secret.value);
+    std::optional<std::string> whole;
+    if (is_for_host && secret.is_for(host_))
+      whole = replaced(text, secret.placeholder, secret.value, max_written_bytes);
+    used_(secret.name, whole.has_value());
+    if (!whole) continue;
+    text = *std::move(whole);
     changed = true;
   }
   return changed;

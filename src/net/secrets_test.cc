@@ -41,6 +41,25 @@ TEST_F(Rewriting, puts_values_into_heads_for_their_hosts) {
   EXPECT_FALSE(used_[2].second);
 }
 
+TEST(LongSecrets, make_no_head_much_longer) {
+  const std::string value(4096, 'v');
+  const SecretStore store({{"KEY", {value, {"api.example.com"}}}});
+  const std::string& placeholder = store.entries()[0].placeholder;
+  const auto sent = [&](std::size_t count, bool& is_used) {
+    std::string head = "GET / HTTP/1.1\r\nHost: api.example.com\r\n";
+    for (std::size_t i = 0; i < count; ++i) head += "A: " + placeholder + "\r\n";
+    RequestRewriter rewriting(store, "api.example.com",
+                              [&](const std::string&, bool allowed) { is_used = allowed; });
+    return std::pair(rewriting.take(head + "\r\n"), head + "\r\n");
+  };
+  bool is_used = false;
+  EXPECT_NE(sent(100, is_used).first.find(value), std::string::npos);
+  EXPECT_TRUE(is_used);
+  const auto [out, said] = sent(4000, is_used);
+  EXPECT_EQ(out, said);
+  EXPECT_FALSE(is_used);
+}
+
 TEST_F(Rewriting, does_every_request_of_a_connection_byte_by_byte) {
   const std::string body = "12345" + placeholder_;
   const std::string first =

@@ -19,6 +19,8 @@ namespace {
 
 constexpr const char* kept_extension = ".wheel";
 constexpr const char* partial_extension = ".part";
+constexpr std::uint64_t small_file_bytes = 64 << 10;
+constexpr std::uint64_t least_files = 16;
 constexpr std::chrono::hours forgotten{1};  // a partial file of this age has no writer any more
 
 class Sha256 {
@@ -87,7 +89,10 @@ bool WheelCache::Deposit::finish() {
 }
 
 WheelCache::WheelCache(std::filesystem::path folder, std::uint64_t limit_bytes, HostFiles& files)
-    : folder_(std::move(folder)), limit_bytes_(limit_bytes), files_(files) {}
+    : folder_(std::move(folder)),
+      limit_bytes_(limit_bytes),
+      most_files_(std::max(limit_bytes / small_file_bytes, least_files)),
+      files_(files) {}
 
 std::filesystem::path WheelCache::path_of(const WheelName& name) const {
   Sha256 digest;
@@ -154,11 +159,13 @@ void WheelCache::prune() const noexcept try {
     }
   }
   std::ranges::sort(files, {}, &Kept::used);
+  std::uint64_t count = files.size();
   for (const Kept& file : files) {
-    if (total <= limit_bytes_) break;
+    if (total <= limit_bytes_ && count <= most_files_) break;
     std::error_code gone;
     std::filesystem::remove(file.path, gone);
     total -= file.bytes;
+    --count;
   }
 } catch (const std::exception&) {
   // What is left over goes the next time.

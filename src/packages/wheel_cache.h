@@ -9,7 +9,9 @@
 // it again, since disks err.
 //
 // On disk: a folder of this user's alone, a file each, written under another name and renamed.
-// Together they have at most `limit_bytes`; those that were not used for the longest time go.
+// Together they have at most `limit_bytes`, and are as many as would have that with 64 KiB each:
+// small ones take of a disk what their sizes do not say. Those that were not used for the longest
+// time go.
 // Processes of the host share the folder. Thread-safe.
 #pragma once
 
@@ -71,14 +73,16 @@ class WheelCache {
 
   // What one file, and what one sandbox, may take of it.
   std::uint64_t share_bytes() const noexcept { return limit_bytes_ / 4; }
+  std::uint64_t share_files() const noexcept { return most_files_ / 4; }
 
  private:
   std::filesystem::path path_of(const WheelName& name) const;
-  // Removes leftovers of a crash, and the oldest files beyond the limit.
+  // Removes leftovers of a crash, and the oldest files beyond the limits.
   void prune() const noexcept;
 
   const std::filesystem::path folder_;
   const std::uint64_t limit_bytes_;
+  const std::uint64_t most_files_;
   HostFiles& files_;
   std::atomic<std::uint64_t> being_written_ = 0;
 };

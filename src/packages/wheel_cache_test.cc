@@ -126,6 +126,18 @@ TEST_F(WheelCacheTest, WhatWasNotUsedForTheLongestTimeGoes) {
   EXPECT_EQ(files_in(folder_.path().string()), 4U);
 }
 
+// Each takes a block of the disk and a name, whatever its size.
+TEST_F(WheelCacheTest, SmallOnesAreSoMany) {
+  std::size_t most = 0;
+  for (int i = 0; i < 40; ++i) {
+    const std::string content = std::to_string(i);
+    ASSERT_TRUE(put(cache_, name_of(content), content));
+    most = std::max(most, files_in(folder_.path().string()));
+  }
+  EXPECT_EQ(most, 16U);
+  EXPECT_EQ(get(cache_, name_of("39")), "39");
+}
+
 TEST_F(WheelCacheTest, ShortWritesMakeAWholeFile) {
   FaultyFiles files;
   files.write_max = 3;

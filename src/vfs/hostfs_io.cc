@@ -13,6 +13,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/descriptor_share.h"
 #include "vfs/hostfs_impl.h"
 
 namespace cloche::vfs {
@@ -182,6 +183,7 @@ Result<std::unique_ptr<NodeIo>> HostFs::open(Ino ino, Access access) {
   }
   if (impl_->open_count >= impl_->options.open_max) return Errno::nfile;
   CLOCHE_ASSIGN(UniqueFd fd, Impl::reopen(at.fd, flags));
+  if (is_beyond_guests_share(fd)) return Errno::nfile;
   return std::make_unique<Io>(Node(*this, ino), access, std::move(fd), Impl::device_of(at.st));
 }
 

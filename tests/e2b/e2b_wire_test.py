@@ -54,6 +54,14 @@ class Box:
             headers["X-Access-Token"] = self.made["envdAccessToken"]
         return headers
 
+    def signed(self, operation, path, user="", expiration="", token=None):
+        text = f"{path}:{operation}:{user}:{token or self.made['envdAccessToken']}" + (f":{expiration}" if expiration else "")
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
+        query = "&".join(f"{name}={value}" for name, value in [
+            ("path", path), ("username", user), ("signature_expiration", expiration),
+            ("signature", ("v1_" + digest).replace("+", "%2B").replace("/", "%2F"))] if value)
+        return "/files?" + query
+
     def agent(self, method, path, body=None, **headers):
         status, fields, content = self.server.ask(method, path, body, headers={**self.headers(), **headers})
         return status, fields, content
@@ -308,16 +316,39 @@ class Access(WithServer):
                                       headers={"X-API-KEY": "any"})
             self.assertEqual(status, 400)
 
+    def test_a_file_is_no_page_of_the_server(self):
+        """Whoever may sign an address would have a page of this server's origin otherwise, with the console's cookie."""
+        box = Box(self.server)
+        for name in ["a.html", "a.svg", "a.xml", "a.js", "a", "a.htm"]:
+            self.assertEqual(self.server.ask("POST", box.signed("write", name), b"<script>alert(1)</script>",
+                                             headers={"Content-Type": "application/octet-stream"})[0], 200)
+            for fields in [self.server.ask("GET", box.signed("read", name))[1],
+                           self.server.ask("GET", box.signed("read", name), headers={"Range": "bytes=0-3"})[1],
+                           box.agent("GET", f"/files?path={name}")[1]]:
+                rules = fields["Content-Security-Policy"].split()
+                self.assertEqual(rules[0], "sandbox", name)
+                self.assertNotIn("allow-same-origin", rules, name)
+                self.assertEqual(fields["X-Content-Type-Options"], "nosniff", name)
+
+    def test_an_address_that_nobody_signed_costs_little(self):
+        """Each sandbox is asked whether it is its own: long words are not hashed anew for each."""
+        with Server("serve", "--token", KEY) as server:
+            boxes = [Box(server) for _ in range(60)]
+            connection = server.connection()
+
+            def asked(count, address):
+                before = server.cpu_s()
+                for _ in range(count):
+                    self.assertEqual(server.ask("GET", address, connection=connection)[0], 401)
+                return server.cpu_s() - before
+            wrong = "signature=v1_" + "A" * 43
+            asked(20, f"/files?path=a&{wrong}")
+            short, long = asked(400, f"/files?path=a&{wrong}"), asked(400, f"/files?path={'a' * 15000}&{wrong}")
+            self.assertLess(long, 5 * short + 0.3, (short, long, len(boxes)))
+
     def test_signed_addresses(self):
         box, other = Box(self.server), Box(self.server)
-
-        def signed(operation, path, user="", expiration="", token=None):
-            text = f"{path}:{operation}:{user}:{token or box.made['envdAccessToken']}" + (f":{expiration}" if expiration else "")
-            digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
-            query = "&".join(f"{name}={value}" for name, value in [
-                ("path", path), ("username", user), ("signature_expiration", expiration),
-                ("signature", ("v1_" + digest).replace("+", "%2B").replace("/", "%2F"))] if value)
-            return "/files?" + query
+        signed = box.signed
         octets = {"Content-Type": "application/octet-stream"}
         status, _, body = self.server.ask("POST", signed("write", "f", "user"), b"signed", headers=octets)
         self.assertEqual((status, json.loads(body)[0]["path"]), (200, "/home/user/f"))

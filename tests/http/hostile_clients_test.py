@@ -298,6 +298,24 @@ class Hoarders(unittest.TestCase):
             for sock in held:
                 sock.close()
 
+    def test_connections_of_guests_leave_descriptors_to_clients(self):
+        connect = ("python3 -c 'import socket,time\nheld=[]\n"
+                   "try:\n  while True: held.append(socket.create_connection((\"127.0.0.1\", %d)))\n"
+                   "except OSError: pass\n"
+                   "open(\"ready\", \"w\")\ntime.sleep(600)' & while [ ! -e ready ]; do sleep 0.1; done")
+        with socket.create_server(("127.0.0.1", 0), backlog=1000) as sink:
+            rule = f"localhost:{sink.getsockname()[1]}"
+            with Server("serve", "--session-net", rule, descriptors_limit=512) as server:
+                sessions = [server.json("POST", "/sessions", {})[1]["sessionId"] for _ in range(6)]
+                for session in sessions:
+                    status, _ = server.json("POST", f"/sessions/{session}/commands",
+                                            {"command": connect % sink.getsockname()[1]})
+                    self.assertEqual(status, 200)
+                self.assertGreater(server.descriptors(), 150)
+                for session in sessions:
+                    status, done = server.json("POST", f"/sessions/{session}/commands", {"command": "echo a | cat"})
+                    self.assertEqual((status, done["stdout"]), (200, "a\n"))
+
     def test_without_descriptors_it_neither_stops_nor_spins(self):
         with Server("sbs", "run") as server:
             def is_idle() -> bool:

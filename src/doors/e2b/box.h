@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mutex.h"
 #include "doors/e2b/box_start.h"
@@ -77,7 +78,7 @@ struct Box {
   // becomes of its deadline. No data is its own: Boxes has what REQUIRES(box->turn).
   Mutex turn;
   mutable Mutex mutex;
-  session::WallTime ends GUARDED_BY(mutex);
+  Moment ends GUARDED_BY(mutex);          // what the client was told, and what counts
   OrderedJson network GUARDED_BY(mutex);  // as the client said it
   bool allow_public_traffic GUARDED_BY(mutex) = true;
   std::string mask_request_host GUARDED_BY(mutex);  // of servers inside; empty: the client's

@@ -20,7 +20,11 @@ constexpr std::array<std::string_view, 2> templates{"base", "code-interpreter-v1
 
 std::string_view without_tag(std::string_view id) { return id.substr(0, id.find(':')); }
 
-session::SteadyTime deadline_after(Seconds time) { return std::chrono::steady_clock::now() + time; }
+Moment moment_after(Seconds time) {
+  const Moment now = host_clock().now();
+  return {now.wall + time, now.steady + time};
+}
+session::SteadyTime deadline_after(Seconds time) { return moment_after(time).steady; }
 
 CallError gone() { return {"unavailable", std::string(sandbox_not_found)}; }
 
@@ -127,7 +131,7 @@ BoxPtr Boxes::new_box(const std::string& owner, BoxWish wish, const BoxStart& st
   box->network = box->wish.network.given;
   box->allow_public_traffic = box->wish.network.allow_public_traffic.value_or(true);
   box->mask_request_host = box->wish.network.mask_request_host.value_or("");
-  box->ends = std::chrono::system_clock::now() + box->wish.timeout;
+  box->ends = moment_after(box->wish.timeout);
   return box;
 }
 
@@ -250,13 +254,13 @@ bool Boxes::resume(const BoxPtr& box, Seconds timeout) {
 }
 
 void Boxes::set_timeout(const BoxPtr& box, Seconds timeout, Change change) {
-  const session::WallTime ends = std::chrono::system_clock::now() + timeout;
+  const Moment ends = moment_after(timeout);
   {
     const MutexLock lock(box->mutex);
-    if (change == Change::lengthen && ends <= box->ends) return;
+    if (change == Change::lengthen && ends.steady <= box->ends.steady) return;
     box->ends = ends;
   }
-  sessions_.set_deadline(box->session, deadline_after(timeout));
+  sessions_.set_deadline(box->session, ends.steady);
 }
 
 std::optional<Denial> Boxes::set_network(const BoxPtr& box, NetworkWish wish) {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "doors/e2b/agent.h"
-#include "doors/e2b/file_transfer.h"
 #include "doors/e2b/gzip.h"
+#include "doors/e2b/signed_address.h"
 
 namespace cloche::e2b {
 namespace {
@@ -72,10 +72,16 @@ TEST(AgentPaths, AreBelowTheHomeOfWhoAsks) {
 
 // Computed with Python's hashlib and base64.
 TEST(Signatures, AreOfPathUseNameTokenAndTime) {
-  EXPECT_EQ(signature_of("a/b", "read", "user", "token", ""),
+  http::Request request;
+  request.method = "GET";
+  request.query = "path=a/b&username=user";
+  EXPECT_EQ(SignedAddress(request).signature_with("token"),
             "v1_EjIWVSA05NqmJ+JzpAIhWfTRRcA5SQdHWDXDwnG45NA");
-  EXPECT_EQ(signature_of("a/b", "write", "", "token", "1700000000"),
-            "v1_Nl9LV+os6bDykUrXvwdYiZstJEQ793kUGzmS+xCeuek");
+  request.method = "POST";
+  request.query = "signature_expiration=1700000000&path=a/b";
+  const SignedAddress address(request);
+  EXPECT_EQ(address.signature_with("another"), SignedAddress(request).signature_with("another"));
+  EXPECT_EQ(address.signature_with("token"), "v1_Nl9LV+os6bDykUrXvwdYiZstJEQ793kUGzmS+xCeuek");
 }
 
 TEST(Gzip, WhatIsBrokenIsRefused) {

@@ -11,6 +11,7 @@
 #include "base/json_string.h"
 #include "doors/e2b/file_transfer.h"
 #include "doors/e2b/rest_wire.h"
+#include "doors/e2b/signed_address.h"
 #include "doors/http/response_head.h"
 
 namespace cloche::e2b {
@@ -150,9 +151,10 @@ void E2bDoor::handle(http::Request request, ExchangePtr exchange) {
 std::variant<BoxPtr, http::Response> E2bDoor::box_of(const Target& target,
                                                      const http::Request& request) {
   if (target.kind == Target::Kind::signed_address) {
-    BoxPtr signer = find_signer(parts_.boxes, request);
+    const SignedAddress address(request);
+    BoxPtr signer = address.find_signer(parts_.boxes);
     if (!signer) return bad_signature(Signature::wrong);
-    if (const Signature its = signature_in(*signer, request); its != Signature::good)
+    if (const Signature its = address.of(*signer); its != Signature::good)
       return bad_signature(its);
     return signer;
   }
@@ -170,7 +172,7 @@ std::optional<http::Response> E2bDoor::access_fault(const Target& target, const 
     if (request.path == "/health" || box.agent_token.empty()) return std::nullopt;
     if (is_token(request.field("X-Access-Token"), box.agent_token)) return std::nullopt;
     if (request.path == "/files" && query_value(request, "signature")) {
-      const Signature its = signature_in(box, request);
+      const Signature its = SignedAddress(request).of(box);
       if (its == Signature::good) return std::nullopt;
       return bad_signature(its);
     }
@@ -227,6 +229,7 @@ void E2bDoor::relay(const Box& box, std::uint16_t port, session::Session::Use us
   auto asked = request_for_server(request, host_for_server(box, port));
   if (!asked) return exchange.send(rest_error(400, "what is asked for must be a path"));
   const Result<void> started = parts_.boxes.relays().start({.id = box.id,
+                                                            .owner = box.owner,
                                                             .use = std::move(use),
                                                             .port = port,
                                                             .request = *std::move(asked),

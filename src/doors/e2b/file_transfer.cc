@@ -8,10 +8,7 @@
 #include <map>
 #include <optional>
 
-#include "base/base64.h"
-#include "base/constant_time.h"
 #include "base/result.h"
-#include "base/sha256.h"
 #include "cloche/open_file.h"
 #include "doors/e2b/agent.h"
 #include "doors/e2b/by_root.h"
@@ -133,6 +130,20 @@ std::string_view type_by_name(std::string_view name) {
   return found == types.end() ? "application/octet-stream" : found->second;
 }
 
+// A page among them would have all that its origin has, such as the console's cookie, where it is
+// not one of an origin of its own. Viewers of PDF are that by themselves, and begin in no such page.
+http::Fields fields_for(const std::string& path) {
+  const std::string_view type = type_by_name(path);
+  http::Fields fields{
+      {"Content-Type", std::string(type)},
+      {"Content-Disposition", "inline; filename=" + http::quoted(last_component(path))},
+      {"X-Content-Type-Options", "nosniff"},
+      {"Accept-Ranges", "bytes"}};
+  if (type != "application/pdf")
+    fields.emplace_back("Content-Security-Policy", "sandbox allow-scripts");
+  return fields;
+}
+
 // A part of a file, read while it is sent. A sandbox that ends meanwhile, or a file that is cut,
 // breaks it off.
 class FileSlice final : public http::PieceSource {
@@ -197,45 +208,6 @@ Result<void> write_as_the_agent(Files& files, const std::string& path, std::stri
 
 }  // namespace
 
-std::string signature_of(std::string_view path, std::string_view operation, std::string_view name,
-                         std::string_view token, std::string_view expiration) {
-  Sha256 hash;
-  hash.add(fmt::format("{}:{}:{}:{}", path, operation, name, token));
-  if (!expiration.empty()) hash.add(fmt::format(":{}", expiration));
-  const auto digest = hash.end();
-  std::string text = to_base64({reinterpret_cast<const char*>(digest.data()), digest.size()});
-  while (text.ends_with('=')) text.pop_back();
-  return "v1_" + text;
-}
-
-Signature signature_in(const Box& box, const http::Request& request) {
-  if (box.agent_token.empty()) return Signature::wrong;
-  const std::string expiration = query_value(request, "signature_expiration").value_or("");
-  const bool is_write = request.method == "POST";
-  if (!is_same_secret(
-          query_value(request, "signature").value_or(""),
-          signature_of(query_value(request, "path").value_or(""), is_write ? "write" : "read",
-                       query_value(request, "username").value_or(""), box.agent_token, expiration)))
-    return Signature::wrong;
-  if (expiration.empty()) return Signature::good;
-  std::int64_t when = 0;
-  const auto [end, error] =
-      std::from_chars(expiration.data(), expiration.data() + expiration.size(), when);
-  if (error != std::errc() || end != expiration.data() + expiration.size()) return Signature::wrong;
-  const auto now = std::chrono::duration_cast<std::chrono::seconds>(
-                       std::chrono::system_clock::now().time_since_epoch())
-                       .count();
-  return when < now ? Signature::expired : Signature::good;
-}
-
-BoxPtr find_signer(const Boxes& boxes, const http::Request& request) {
-  BoxPtr signer;
-  for (const BoxPtr& box : boxes.all()) {
-    if (signature_in(*box, request) != Signature::wrong) signer = box;
-  }
-  return signer;
-}
-
 http::Response download(const BoxPtr& box, session::Session::Use use,
                         const http::Request& request) {
   auto actor = actor_for(request);
@@ -255,12 +227,7 @@ http::Response download(const BoxPtr& box, session::Session::Use use,
   const Result<FileInfo> opened = (*file)->stat();
   if (!opened) return file_answer(opened.error(), name);
   const std::uint64_t size = opened->size_bytes;
-  http::Response response{
-      200,
-      {{"Content-Type", std::string(type_by_name(name))},
-       {"Content-Disposition", "inline; filename=" + http::quoted(last_component(name))},
-       {"Accept-Ranges", "bytes"}},
-      {}};
+  http::Response response{200, fields_for(name), {}};
   bool beyond = false;
   const auto range = range_of(request.field("Range"), size, beyond);
   if (range && beyond) {

@@ -49,6 +49,7 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
       : relays_(relays),
         number_(number),
         id_(std::move(wish.id)),
+        owner_(std::move(wish.owner)),
         strand_(asio::make_strand(relays.threads_->pool)),
         client_(strand_),
         last_call_(strand_),
@@ -63,6 +64,7 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
         last_words_(std::move(wish.last_words)) {}
 
   const std::string& id() const noexcept { return id_; }
+  const std::string& owner() const noexcept { return owner_; }
   // On any thread.
   bool has_ended_client() const noexcept { return client_ended_; }
   std::size_t request_bytes() const noexcept { return request_bytes_; }
@@ -290,6 +292,7 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
   PortRelays& relays_;
   const std::uint64_t number_;
   const std::string id_;
+  const std::string owner_;
   const asio::strand<asio::thread_pool::executor_type> strand_;
   asio::posix::stream_descriptor client_;
   asio::steady_timer last_call_;
@@ -347,21 +350,24 @@ PortRelays::~PortRelays() {
   threads_->pool.join();
 }
 
-bool PortRelays::is_full(const Wish& wish) const {
-  return relays_.size() >= relays_max || count_of(wish.id) >= of_sandbox_max ||
-         request_bytes_ + wish.request.text.size() > requests_max_bytes;
+PortRelays::Crowd PortRelays::crowd(const Wish& wish) const {
+  std::size_t of_sandbox = 0, of_owner = 0;
+  for (const auto& [number, relay] : relays_) {
+    of_sandbox += relay->id() == wish.id ? 1 : 0;
+    of_owner += relay->owner() == wish.owner ? 1 : 0;
+  }
+  if (of_sandbox >= of_sandbox_max) return Crowd::sandbox;
+  if (of_owner >= of_owner_max) return Crowd::owner;
+  const bool is_full = relays_.size() >= relays_max ||
+                       request_bytes_ + wish.request.text.size() > requests_max_bytes;
+  return is_full ? Crowd::all : Crowd::none;
 }
 
-std::size_t PortRelays::count_of(const std::string& id) const {
-  const auto count = std::ranges::count(
-      relays_, id, [](const auto& each) -> const std::string& { return each.second->id(); });
-  return static_cast<std::size_t>(count);
-}
-
-bool PortRelays::end_one(const std::string& id) {
-  const bool is_its_own = count_of(id) >= of_sandbox_max;
+bool PortRelays::end_one(const Wish& wish, Crowd of) {
   const auto found = std::ranges::find_if(relays_, [&](const auto& each) {
-    return each.second->has_ended_client() && (!is_its_own || each.second->id() == id);
+    const Relay& relay = *each.second;
+    return relay.has_ended_client() && (of != Crowd::sandbox || relay.id() == wish.id) &&
+           (of != Crowd::owner || relay.owner() == wish.owner);
   });
   if (found == relays_.end()) return false;
   found->second->end();
@@ -374,8 +380,8 @@ Result<void> PortRelays::start(Wish wish, http::Exchange& exchange) {
   std::shared_ptr<Relay> relay;
   {
     const MutexLock lock(mutex_);
-    while (is_full(wish)) {
-      if (!end_one(wish.id)) return Errno::mfile;
+    for (Crowd of = crowd(wish); of != Crowd::none; of = crowd(wish)) {
+      if (!end_one(wish, of)) return Errno::mfile;
     }
     request_bytes_ += wish.request.text.size();
     relay = std::make_shared<Relay>(*this, ++last_, std::move(wish));

@@ -33,6 +33,7 @@ namespace cloche::e2b {
 class PortRelays {
  public:
   static constexpr std::size_t relays_max = 1024;
+  static constexpr std::size_t of_owner_max = relays_max / 4 * 3;  // others find a place
   static constexpr std::size_t of_sandbox_max = 256;
   static constexpr std::size_t requests_max_bytes = 64 << 20;  // heads of all in progress
 
@@ -49,7 +50,8 @@ class PortRelays {
   PortRelays& operator=(const PortRelays&) = delete;
 
   struct Wish {
-    std::string id;  // of the sandbox
+    std::string id;     // of the sandbox
+    std::string owner;  // of it
     session::Session::Use use;
     std::uint16_t port;
     ServerRequest request;
@@ -66,11 +68,12 @@ class PortRelays {
   class Relay;
   class Handover;
   struct Threads;
-  std::size_t count_of(const std::string& id) const REQUIRES(mutex_);
-  bool is_full(const Wish& wish) const REQUIRES(mutex_);
-  // The oldest relay whose client has ended, of that sandbox where it has too many. False: there is
+  // Of whom there are too many relays for one more, where there are.
+  enum class Crowd : std::uint8_t { none, sandbox, owner, all };
+  Crowd crowd(const Wish& wish) const REQUIRES(mutex_);
+  // The oldest relay whose client has ended, of those of whom there are too many. False: there is
   // none.
-  bool end_one(const std::string& id) REQUIRES(mutex_);
+  bool end_one(const Wish& wish, Crowd of) REQUIRES(mutex_);
   void forget(std::uint64_t number);
 
   const Patience patience_;

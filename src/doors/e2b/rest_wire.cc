@@ -299,7 +299,7 @@ OrderedJson listed_json(const Box& box) {
   json["startedAt"] = utc_time(box.session->facts().created);
   {
     const MutexLock lock(box.mutex);
-    json["endAt"] = utc_time(box.ends);
+    json["endAt"] = utc_time(box.ends.wall);
   }
   json["cpuCount"] = box.limits.cpus;
   json["memoryMB"] = box.limits.memory_bytes / mib;

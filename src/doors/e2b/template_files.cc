@@ -38,6 +38,9 @@ TemplateFiles::Archive TemplateFiles::find(const std::string& owner, const std::
 std::string TemplateFiles::make_ticket(const std::string& owner, const std::string& hash) {
   const Time now = std::chrono::steady_clock::now();
   const MutexLock lock(mutex_);
+  const auto is_own = [&](const Ticket& each) { return each.owner == owner; };
+  if (std::ranges::count_if(tickets_, is_own) >= owner_tickets_max)
+    tickets_.erase(std::ranges::find_if(tickets_, is_own));
   tickets_.push_back({random_hex(ticket_bytes), owner, hash, now});
   forget_old(now);
   return tickets_.back().text;

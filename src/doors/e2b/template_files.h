@@ -32,7 +32,9 @@ class TemplateFiles {
   // Null where it was not sent, or has been forgotten.
   Archive find(const std::string& owner, const std::string& hash);
 
-  // A secret for an address to which that archive may be sent, without a key, for an hour.
+  // A secret for an address to which that archive may be sent, without a key, for an hour; or until
+  // its owner has got so many more.
+  static constexpr int owner_tickets_max = 1000;
   std::string make_ticket(const std::string& owner, const std::string& hash);
   // Whose it is; nothing where it is not of that archive.
   std::optional<std::string> owner_of_ticket(std::string_view ticket, std::string_view hash);

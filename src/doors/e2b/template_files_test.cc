@@ -29,6 +29,14 @@ TEST(TemplateFiles, ATicketIsOfOneArchive) {
   EXPECT_EQ(files.owner_of_ticket(ticket.substr(1), one), std::nullopt);
 }
 
+TEST(TemplateFiles, AnOwnersTicketsPushOutItsOwnAlone) {
+  TemplateFiles files(small);
+  const std::string others = files.make_ticket("b", one), first = files.make_ticket("a", one);
+  for (int i = 0; i < 12 * TemplateFiles::owner_tickets_max; ++i) (void)files.make_ticket("a", two);
+  EXPECT_EQ(files.owner_of_ticket(first, one), std::nullopt);
+  EXPECT_EQ(files.owner_of_ticket(others, one), "b");
+}
+
 TEST(TemplateFiles, TheLongestUnusedOfAnOwnerGoesFirst) {
   TemplateFiles files(small);
   const std::string most(small.archive_bytes, 'x');

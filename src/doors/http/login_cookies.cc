@@ -12,8 +12,13 @@
 namespace cloche::http {
 namespace {
 
-constexpr std::string_view name = "cloche_console";
+// Where there is TLS browsers take a cookie with this beginning from nobody but this very host: not
+// from the servers in sandboxes, whose names end with its own.
+constexpr std::string_view secure_name = "__Host-cloche_console";
+constexpr std::string_view plain_name = secure_name.substr(std::string_view("__Host-").size());
 constexpr std::size_t random_bytes = 32;
+
+std::string_view name_of(bool is_secure) { return is_secure ? secure_name : plain_name; }
 
 // Looked up by its hash: how long that takes says nothing about the cookies that exist.
 std::string digest_of(std::string_view cookie) {
@@ -25,6 +30,7 @@ std::string digest_of(std::string_view cookie) {
 
 // The cookie's value; empty where there is none.
 std::string_view cookie_of(const Request& head) {
+  const std::string_view name = name_of(head.secure);
   for (const auto& [field, value] : head.fields) {
     if (!same_text(field, "Cookie")) continue;
     std::string_view rest = value;
@@ -41,8 +47,8 @@ std::string_view cookie_of(const Request& head) {
 }
 
 std::string set_cookie(std::string_view value, std::chrono::seconds age, bool is_secure) {
-  return fmt::format("{}={}; Max-Age={}; Path=/; HttpOnly; SameSite=Strict{}", name, value,
-                     age.count(), is_secure ? "; Secure" : "");
+  return fmt::format("{}={}; Max-Age={}; Path=/; HttpOnly; SameSite=Strict{}", name_of(is_secure),
+                     value, age.count(), is_secure ? "; Secure" : "");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <climits>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -238,9 +239,18 @@ TEST_F(Images, BombsEndAtTheirLimits) {
   if (const std::string why = no_unpacking_here(); !why.empty()) GTEST_SKIP() << why;
   const fs::path big = archive("big.tar", "truncate -s 100M zeros", "-z");
   EXPECT_FALSE(import_error(big).empty());
+  // Also where nothing of it is kept.
+  const fs::path hidden = archive("hidden.tar", "truncate -s 100M .wh.zeros", "-z");
+  EXPECT_NE(import_error(layout({hidden}, std::string(own_architecture()))).find("more than"),
+            std::string::npos);
   const fs::path many =
       archive("many.tar", "i=0; while [ $i -lt 1100 ]; do : >f$i; i=$((i+1)); done");
   EXPECT_NE(import_error(many).find("more than 1000 files"), std::string::npos);
+  // Nobody would find it, and the folders above it take long to remove.
+  std::string far = "f";
+  while (far.size() < PATH_MAX) far.insert(0, std::string(200, 'd') + "/");
+  const fs::path deep = archive("deep.tar", ": >f", "--transform='s,./f," + far + ",'");
+  EXPECT_NE(import_error(deep).find("longer than a path"), std::string::npos);
   std::ofstream(folder_ / "noise.tar") << std::string(10'000, 'n');
   EXPECT_FALSE(import_error(folder_ / "noise.tar").empty());
   EXPECT_TRUE(store_.list().empty());

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <memory>
 #include <set>
 #include <string>
@@ -40,6 +41,7 @@ std::string plain_path(const char* given) {
     if (part == "..") throw Refused("the name '" + std::string(given) + "' leads out of it");
     if (!path.empty()) path += '/';
     path += part;
+    if (path.size() >= PATH_MAX) throw Refused("a name in it is longer than a path may be");
   }
   return path;
 }
@@ -120,6 +122,7 @@ class Unpacker {
     const std::string path = plain_path(archive_entry_pathname(entry));
     if (path.empty()) return;
     const auto [folder, name] = split(path);
+    if (is_layer_ && name.starts_with(whiteout)) count(archive_entry_size(entry));
     if (is_layer_ && name == opaque) return hide_folder(folder);
     if (is_layer_ && name.starts_with(whiteout)) {
       const std::string hidden = name.substr(whiteout.size());
@@ -130,7 +133,7 @@ class Unpacker {
     const auto kind = archive_entry_filetype(entry);
     const bool is_link = archive_entry_hardlink(entry) != nullptr;
     if (!is_link && kind != AE_IFREG && kind != AE_IFDIR && kind != AE_IFLNK && kind != AE_IFIFO)
-      return;
+      return count(archive_entry_size(entry));
     archive_entry_set_pathname(entry, path.c_str());
     if (is_link)
       archive_entry_set_hardlink(entry, plain_path(archive_entry_hardlink(entry)).c_str());
@@ -145,6 +148,14 @@ class Unpacker {
     if (archive_write_finish_entry(out_.get()) < ARCHIVE_WARN) fail(out_.get());
   }
 
+  // Of what is not kept too: it is unpacked to be passed over.
+  void count(la_int64_t bytes) {
+    const auto more = static_cast<std::uint64_t>(std::max<la_int64_t>(bytes, 0));
+    if (more > limits_.bytes - bytes_)
+      throw Refused("its files have more than " + std::to_string(limits_.bytes) + " bytes");
+    bytes_ += more;
+  }
+
   void copy_data() {
     for (;;) {
       const void* data = nullptr;
@@ -153,9 +164,7 @@ class Unpacker {
       const int status = archive_read_data_block(in_.get(), &data, &size, &offset);
       if (status == ARCHIVE_EOF) return;
       check(status);
-      if (size > limits_.bytes - bytes_)
-        throw Refused("its files have more than " + std::to_string(limits_.bytes) + " bytes");
-      bytes_ += size;
+      count(static_cast<la_int64_t>(size));
       if (archive_write_data_block(out_.get(), data, size, offset) < ARCHIVE_WARN) fail(out_.get());
     }
   }

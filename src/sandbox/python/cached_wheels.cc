@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <memory>
 
+#include "base/descriptor_share.h"
+
 namespace cloche::sandbox {
 namespace {
 
@@ -20,9 +22,26 @@ vfs::Stat stat_of(std::uint64_t size) {
   return stat;
 }
 
+// A place among those that are open.
+class OpenPlace {
+ public:
+  explicit OpenPlace(std::shared_ptr<std::atomic<std::uint32_t>> count) : count_(std::move(count)) {
+    ++*count_;
+  }
+  OpenPlace(OpenPlace&&) = default;
+  OpenPlace& operator=(OpenPlace&&) = delete;
+  ~OpenPlace() {
+    if (count_) --*count_;
+  }
+
+ private:
+  std::shared_ptr<std::atomic<std::uint32_t>> count_;
+};
+
 class KeptWheel final : public kernel::File {
  public:
-  explicit KeptWheel(WheelCache::Found found) : File(kernel::o_rdonly), found_(std::move(found)) {}
+  KeptWheel(WheelCache::Found found, OpenPlace place)
+      : File(kernel::o_rdonly), found_(std::move(found)), place_(std::move(place)) {}
 
   Result<std::size_t> read(kernel::Task&, std::span<std::byte> to) override
       REQUIRES(kernel::kernel_lock) {
@@ -37,12 +56,13 @@ class KeptWheel final : public kernel::File {
 
  private:
   const WheelCache::Found found_;
+  const OpenPlace place_;
 };
 
 class NewWheel final : public kernel::File {
  public:
-  explicit NewWheel(std::unique_ptr<WheelCache::Deposit> deposit)
-      : File(kernel::o_wronly), deposit_(std::move(deposit)) {}
+  NewWheel(std::unique_ptr<WheelCache::Deposit> deposit, OpenPlace place)
+      : File(kernel::o_wronly), deposit_(std::move(deposit)), place_(std::move(place)) {}
 
   Result<std::size_t> write(kernel::Task&, std::span<const std::byte> from) override
       REQUIRES(kernel::kernel_lock) {
@@ -56,23 +76,27 @@ class NewWheel final : public kernel::File {
 
  private:
   const std::unique_ptr<WheelCache::Deposit> deposit_;
+  const OpenPlace place_;
 };
 
 }  // namespace
 
 Result<kernel::FilePtr> CachedWheels::open(const python::CachedWheel& wheel) {
-  if (cache_ == nullptr) return Errno::noent;
+  if (cache_ == nullptr || *open_ >= open_max) return Errno::noent;
   const packages::WheelName name{wheel.origin, wheel.address, wheel.sha256};
   if (wheel.bytes_to_keep == 0) {
     auto found = cache_->find(name);
-    if (!found) return Errno::noent;
-    return std::make_shared<KeptWheel>(*std::move(found));
+    if (!found || is_beyond_guests_share(found->fd)) return Errno::noent;
+    return std::make_shared<KeptWheel>(*std::move(found), OpenPlace(open_));
   }
-  if (wheel.bytes_to_keep > cache_->share_bytes() - given_bytes_) return Errno::noent;
+  if (wheel.bytes_to_keep > cache_->share_bytes() - given_bytes_ ||
+      given_files_ == cache_->share_files())
+    return Errno::noent;
   auto deposit = cache_->begin(name, wheel.bytes_to_keep);
   if (!deposit) return Errno::noent;
   given_bytes_ += wheel.bytes_to_keep;
-  return std::make_shared<NewWheel>(std::move(deposit));
+  ++given_files_;
+  return std::make_shared<NewWheel>(std::move(deposit), OpenPlace(open_));
 }
 
 }  // namespace cloche::sandbox

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "base/sha256.h"
 #include "base/temp_dir_testing.h"
 #include "kernel/kernel.h"
@@ -47,6 +49,29 @@ TEST_F(CachedWheelsTest, OneSandboxGivesItsShareAndNoMore) {
   EXPECT_FALSE(may_keep(wheels, "c", 1));
   CachedWheels of_another(&cache_);
   EXPECT_TRUE(may_keep(of_another, "c", 100));
+}
+
+TEST_F(CachedWheelsTest, OneSandboxGivesSoManyFiles) {
+  CachedWheels wheels(&cache_);
+  for (std::uint64_t i = 0; i < cache_.share_files(); ++i)
+    EXPECT_TRUE(may_keep(wheels, std::to_string(i), 1));
+  EXPECT_FALSE(may_keep(wheels, "x", 1));
+}
+
+TEST_F(CachedWheelsTest, FewAreOpenAtATime) {
+  {
+    const auto deposit = cache_.begin(
+        {"https://index.test:443", wheel_of("w", 0).address, wheel_of("w", 0).sha256}, 1);
+    ASSERT_TRUE(deposit && deposit->write(std::as_bytes(std::span("w", 1))));
+  }
+  CachedWheels wheels(&cache_);
+  const kernel::KernelLock lock(machine_.kernel().mutex());
+  std::vector<kernel::FilePtr> open;
+  for (std::uint32_t i = 0; i < CachedWheels::open_max; ++i)
+    open.push_back(*wheels.open(wheel_of("w", 0)));
+  EXPECT_EQ(wheels.open(wheel_of("w", 0)).error(), Errno::noent);
+  open.pop_back();
+  EXPECT_TRUE(wheels.open(wheel_of("w", 0)));
 }
 
 TEST_F(CachedWheelsTest, WhatNobodyHasKeptIsNotThere) {
