@@ -4,7 +4,7 @@ import socket
 import unittest
 
 import paramiko
-from paramiko.common import cMSG_CHANNEL_DATA, cMSG_CHANNEL_REQUEST
+from paramiko.common import cMSG_CHANNEL_DATA, cMSG_CHANNEL_REQUEST, cMSG_USERAUTH_REQUEST
 
 from server import PATIENCE_S, Server, until
 
@@ -60,6 +60,18 @@ class HostileSsh(unittest.TestCase):
                     self.say(channel, cMSG_CHANNEL_DATA, piece)
         except (EOFError, OSError, paramiko.SSHException):
             pass
+        until(lambda: not self.mine.is_active(), "the connection has ended")
+
+    def test_who_has_logged_in_does_not_log_in_elsewhere(self):
+        status, made = self.server.json("POST", "/sessions", {}, token="other")
+        self.assertEqual(status, 200, made)
+        message = paramiko.Message()
+        message.add_byte(cMSG_USERAUTH_REQUEST)
+        for part in ("sandbox+" + made["sessionId"], "ssh-connection", "password"):
+            message.add_string(part)
+        message.add_boolean(False)
+        message.add_string("wrong")
+        self.mine._send_user_message(message)
         until(lambda: not self.mine.is_active(), "the connection has ended")
 
     def test_an_environment_is_as_large_as_a_command_takes(self):

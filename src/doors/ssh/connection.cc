@@ -255,8 +255,10 @@ std::uint64_t Connection::unread_bytes() {
 }
 
 // By a tunnel the session is known, and the user is `sandbox`; otherwise the name has the session's
-// id. False: there is none of that name here, nor anywhere as far as is known here.
+// id. False: there is none of that name here, nor anywhere as far as is known here; or somebody has
+// logged in, and stays where that was.
 bool Connection::choose_session(const char* user) {
+  if (authenticated_) return false;
   const std::string_view name = user ? user : "";
   if (by_tunnel_) return name == user_name;
   static constexpr std::string_view prefix = "sandbox+";
