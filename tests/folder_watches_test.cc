@@ -23,7 +23,7 @@ class Client final : public http::Exchange {
   }
   void send(http::Response response) override { ADD_FAILURE() << response.status; }
   void send_blanks_until_answer(std::chrono::milliseconds) override { ADD_FAILURE(); }
-  void open_tunnel(std::function<void(int fd)>) override { ADD_FAILURE(); }
+  void open_tunnel(http::Fields, std::function<void(int fd)>) override { ADD_FAILURE(); }
   void open_web_socket(http::Request, std::string, std::shared_ptr<http::WebSocketUser>) override {
     ADD_FAILURE();
   }

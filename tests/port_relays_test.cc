@@ -80,7 +80,7 @@ class Client final : public http::Exchange {
   void hand_over(std::function<void(int fd)> taken) override { taken(relays_.release()); }
   void send(http::Response response) override { ADD_FAILURE() << response.status; }
   void send_blanks_until_answer(std::chrono::milliseconds) override { ADD_FAILURE(); }
-  void open_tunnel(std::function<void(int fd)>) override { ADD_FAILURE(); }
+  void open_tunnel(http::Fields, std::function<void(int fd)>) override { ADD_FAILURE(); }
   std::shared_ptr<http::AnswerStream> begin(http::Response, http::StreamOptions) override {
     ADD_FAILURE();
     return nullptr;

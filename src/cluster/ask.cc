@@ -97,6 +97,25 @@ std::vector<std::optional<http::Response>> talk_to_all(std::vector<Talk> talks, 
   return answers;
 }
 
+// The status and the fields of what begins with a head.
+std::optional<http::Response> parse_head(std::string_view text) {
+  const std::size_t end = text.find("\r\n\r\n");
+  const std::optional<int> status =
+      end == text.npos ? std::nullopt : status_of(text.substr(0, end));
+  if (!status) return std::nullopt;
+  http::Response answer;
+  answer.status = *status;
+  std::string_view head = text.substr(0, end + 2);
+  for (head.remove_prefix(head.find("\r\n") + 2); !head.empty();
+       head.remove_prefix(head.find("\r\n") + 2)) {
+    const std::string_view line = head.substr(0, head.find("\r\n"));
+    const std::size_t colon = line.find(':');
+    if (colon == line.npos) return std::nullopt;
+    answer.fields.emplace_back(line.substr(0, colon), trimmed(line.substr(colon + 1)));
+  }
+  return answer;
+}
+
 }  // namespace
 
 std::vector<std::optional<http::Response>> ask_all(const PeerWire& wire,
@@ -121,37 +140,24 @@ std::vector<std::optional<http::Response>> ask_connected(std::vector<UniqueFd> c
 }
 
 std::optional<http::Response> parse_answer(std::string text) {
-  const std::size_t head_end = text.find("\r\n\r\n");
-  const std::optional<int> status =
-      head_end == text.npos ? std::nullopt : status_of(std::string_view(text).substr(0, head_end));
-  if (!status) return std::nullopt;
-  std::string_view head = std::string_view(text).substr(0, head_end + 2);
-  http::Response answer;
-  answer.status = *status;
+  std::optional<http::Response> answer = parse_head(text);
+  if (!answer) return std::nullopt;
   std::optional<std::size_t> length;
-  for (head.remove_prefix(head.find("\r\n") + 2); !head.empty();
-       head.remove_prefix(head.find("\r\n") + 2)) {
-    const std::string_view line = head.substr(0, head.find("\r\n"));
-    const std::size_t colon = line.find(':');
-    if (colon == line.npos) return std::nullopt;
-    const std::string_view name = line.substr(0, colon);
-    const std::string_view value = trimmed(line.substr(colon + 1));
-    if (http::same_text(name, "Content-Length")) {
-      std::size_t number = 0;
-      const auto [last, problem] =
-          std::from_chars(value.data(), value.data() + value.size(), number);
-      if (problem != std::errc() || last != value.data() + value.size()) return std::nullopt;
-      length = number;
-    } else {
-      answer.fields.emplace_back(name, value);
-    }
+  for (const auto& [name, value] : answer->fields) {
+    if (!http::same_text(name, "Content-Length")) continue;
+    std::size_t number = 0;
+    const auto [last, problem] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (problem != std::errc() || last != value.data() + value.size()) return std::nullopt;
+    length = number;
   }
-  answer.body = text.substr(head_end + 4);
-  if (!length || answer.body.size() != *length) return std::nullopt;
+  std::erase_if(answer->fields,
+                [](const auto& field) { return http::same_text(field.first, "Content-Length"); });
+  answer->body = text.substr(text.find("\r\n\r\n") + 4);
+  if (!length || answer->body.size() != *length) return std::nullopt;
   return answer;
 }
 
-int read_status(int fd, SteadyTime deadline) {
+std::optional<http::Response> read_head(int fd, SteadyTime deadline) {
   constexpr std::size_t head_max_bytes = 16 << 10;
   std::string head;
   std::array<char, 4096> piece{};
@@ -160,13 +166,13 @@ int read_status(int fd, SteadyTime deadline) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) {
       pollfd wanted{fd, POLLIN, 0};
-      if (::poll(&wanted, 1, poll_ms(deadline)) == 0) return 0;
+      if (::poll(&wanted, 1, poll_ms(deadline)) == 0) return std::nullopt;
       continue;
     }
-    if (count <= 0 || head.size() > head_max_bytes) return 0;
+    if (count <= 0 || head.size() > head_max_bytes) return std::nullopt;
     head.append(piece.data(), static_cast<std::size_t>(count));
   }
-  return status_of(head).value_or(0);
+  return parse_head(head);
 }
 
 void leave_out_server_fields(http::Response& answer) {

@@ -40,9 +40,9 @@ std::optional<http::Response> parse_answer(std::string text);
 // What the server that sends it on says of itself.
 void leave_out_server_fields(http::Response& answer);
 
-// Reads the head of an answer, after which nothing that matters comes unasked; its status, or 0
-// where there is none by the deadline. Waits.
-int read_status(int fd, std::chrono::steady_clock::time_point deadline);
+// Reads the head of an answer, after which nothing that matters comes unasked; nothing where there
+// is none by the deadline. Waits.
+std::optional<http::Response> read_head(int fd, std::chrono::steady_clock::time_point deadline);
 
 // Sends all of it; false: the peer has gone, or the deadline is over.
 bool send_all(int fd, std::string_view text, std::chrono::steady_clock::time_point deadline);

@@ -214,11 +214,12 @@ Router::Reply Router::ask_cell_of(std::string_view session, const http::Request&
     if (!way.fd) return Reply{};
     known_since = Clock::now();
     const SteadyTime answered_by = known_since + list_patience;
-    const int status =
-        send_all(way.fd.get(), text, answered_by) ? read_status(way.fd.get(), answered_by) : 0;
-    const bool is_open = status == 200 && request.method == "CONNECT";
-    if (status != 0 && status != moved_status)
-      return Reply{status, is_open ? std::move(way.fd) : UniqueFd()};
+    std::optional<http::Response> head;
+    if (send_all(way.fd.get(), text, answered_by)) head = read_head(way.fd.get(), answered_by);
+    if (head && head->status != moved_status) {
+      const bool is_open = head->status == 200 && request.method == "CONNECT";
+      return Reply{head->status, is_open ? std::move(way.fd) : UniqueFd(), std::move(head->fields)};
+    }
     // It has ended just now, or the key is going from one cell to another: it is what cells say from
     // now on that counts.
     if (Clock::now() >= deadline) return Reply{};

@@ -86,6 +86,7 @@ class Router final : public Elsewhere {
   struct Reply {
     int status = 503;
     UniqueFd tunnel = UniqueFd();
+    http::Fields fields = {};
   };
   Reply ask_cell_of(std::string_view session, const http::Request& request);
 

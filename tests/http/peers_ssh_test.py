@@ -104,6 +104,16 @@ class PeersSsh(unittest.TestCase):
         client.stdout.close()
         until(lambda: self.ssh(2, session, "kill -0 $(cat pid)", status=None).returncode != 0, "the command is ended")
 
+    def test_what_was_said_first_comes_first(self):
+        """Of output and errors: a client such as rsync ends by what is said on one of them."""
+        session = self.session_of(1)
+        for cell in (1, 2):
+            channel = self.transport(cell, session).open_session()
+            channel.set_combine_stderr(True)
+            channel.exec_command("for i in $(seq 300); do echo o$i; echo e$i >&2; done")
+            self.assertEqual(channel.makefile().read().decode().split(), [word for i in range(1, 301) for word in (f"o{i}", f"e{i}")])
+            self.assertEqual(channel.recv_exit_status(), 0)
+
     def test_a_terminal_and_its_size(self):
         session = self.session_of(1)
         done = self.ssh(2, session, "tty; echo $TERM", "-tt")
@@ -287,6 +297,24 @@ for says in (0, 0, 8_000_000, 8_000_000):
                                       (session + "?x", TOKENS[0], "sandbox+"), (session + "\r\nA: b", TOKENS[0], "sandbox+")]:
             with self.assertRaises(paramiko.AuthenticationException, msg=(named, password, user)):
                 self.transport(2, named, password, user)
+
+    def test_logins_of_one_owner_to_sessions_of_others_leave_room_in_a_cell(self):
+        with Cells("--max-connections", "32", ssh=True) as cells:
+            mine = [cells.create(cell) for cell in (2, 3)]
+            others = cells.create(2, token=TOKENS[1])
+
+            def log_in(session, token):
+                transport = paramiko.Transport(socket.create_connection(("127.0.0.1", cells[1].ssh_port), PATIENCE_S))
+                self.addCleanup(transport.close)
+                transport.start_client(timeout=PATIENCE_S)
+                transport.auth_password("sandbox+" + session, token)
+                return transport
+
+            held = [log_in(mine[number % 2], TOKENS[0]) for number in range(32)]
+            until(lambda: sum(each.is_active() for each in held) == 24, "those beyond the share have gone")
+            channel = log_in(others, TOKENS[1]).open_session()
+            channel.exec_command("echo in")
+            self.assertEqual(channel.makefile().read(), b"in\n")
 
     def test_only_a_cell_is_believed_that_somebody_has_logged_in(self):
         session = self.session_of(1)

@@ -38,8 +38,11 @@ class SshFiles(unittest.TestCase):
         cls.public_key = new_ssh_key(cls.key)
 
     def setUp(self):
-        status, made = self.server.json("POST", "/sessions", {"sshPublicKey": self.public_key})
-        self.assertEqual(status, 200)
+        self.make_session()
+
+    def make_session(self, **sandbox):
+        status, made = self.server.json("POST", "/sessions", {"sshPublicKey": self.public_key, "sandbox": sandbox})
+        self.assertEqual(status, 200, made)
         self.session = made["sessionId"]
         self.addCleanup(lambda: self.server.ask("DELETE", f"/sessions/{self.session}"))
 
@@ -157,6 +160,15 @@ class SshFiles(unittest.TestCase):
         self.assertEqual(copy(handle["from"], 0, 0, handle["from"], 0), FAILURE)
         self.assertEqual(copy(handle["from"], 0, 0, string("999"), 0), FAILURE)
         self.assertNotEqual(copy(handle["to"], 0, 0, handle["from"], 0), OK)  # one is not read, the other not written
+        # A file is copied to another place of itself, but not over what is still to be read: that had no end.
+        self.ssh("ln to hard")
+        size = reader.stat("to").st_size
+        with sftp.open("hard", "rb") as source, sftp.open("to", "r+b") as target, sftp.open("to", "ab") as end:
+            for at, length, file, to in [(0, 0, target, 1), (5, 0, target, 0), (0, 10, target, 9), (9, 10, target, 0), (0, 5, end, 0)]:
+                self.assertEqual(copy(string(source.handle), at, length, string(file.handle), to), FAILURE)
+            self.assertEqual(copy(string(source.handle), 0, 10, string(target.handle), 10), OK)
+        self.assertEqual(reader.open("to", "rb").read(20), (content[-3:] + content[13:20]) * 2)
+        self.assertEqual(reader.stat("to").st_size, size)
         # A long one leaves the connection to others, and stops where there is no room.
         other = sftp.get_channel().get_transport().open_session()
         self.assertEqual(copy(handle["large"], 0, 0, handle["most"], 0), OK)
@@ -190,6 +202,13 @@ class SshFiles(unittest.TestCase):
             self.assertEqual(named("expand-path@openssh.com", asked), said, asked)
         for asked, said in [("", "/workspace"), ("sandbox", "/workspace"), ("nobody", FAILURE)]:
             self.assertEqual(named("home-directory", asked), said, asked)
+        # As to a shell there.
+        self.make_session(env={"HOME": "/tmp/home", "USER": "somebody"})
+        sftp = self.sftp()
+        self.assertEqual(self.ssh("echo ~ ~/a; pwd"), "/tmp/home /tmp/home/a\n/workspace\n")
+        for asked, said in [("~", "/tmp/home"), ("~/a", "/tmp/home/a"), ("~somebody/b", "/tmp/home/b"), ("b", "/workspace/b"), ("~sandbox", FAILURE)]:
+            self.assertEqual(named("expand-path@openssh.com", asked), said, asked)
+        self.assertEqual(named("home-directory", ""), "/tmp/home")
 
     def test_room_is_told_of_what_is_there(self):
         sftp = self.sftp()

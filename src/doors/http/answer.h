@@ -90,11 +90,10 @@ class Answer final : public Exchange {
     });
   }
 
-  void open_tunnel(std::function<void(int fd)> opened) override {
+  void open_tunnel(Fields fields, std::function<void(int fd)> opened) override {
     answered_ = true;
-    post_to(target_, [opened = std::move(opened)](Target& target) mutable {
-      target.tunnel(std::move(opened));
-    });
+    post_to(target_, [fields = std::move(fields), opened = std::move(opened)](
+                         Target& target) mutable { target.tunnel(fields, std::move(opened)); });
   }
 
   void open_web_socket(Request head, std::string protocol,

@@ -85,8 +85,8 @@ class AnswerMemory::Remembering final : public Exchange {
     memory_.slow(name_, interval);
     inner_->send_blanks_until_answer(interval);
   }
-  void open_tunnel(std::function<void(int fd)> opened) override {
-    inner_->open_tunnel(std::move(opened));
+  void open_tunnel(Fields fields, std::function<void(int fd)> opened) override {
+    inner_->open_tunnel(std::move(fields), std::move(opened));
   }
   // A connection that is handed over has no answer that could be kept.
   void hand_over(std::function<void(int fd)> taken) override {

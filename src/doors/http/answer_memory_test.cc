@@ -21,7 +21,7 @@ class RecordingExchange final : public Exchange {
   ~RecordingExchange() override { got_.gone = true; }
   void send(Response response) override { got_.answers.push_back(std::move(response)); }
   void send_blanks_until_answer(std::chrono::milliseconds) override { ++got_.blanks; }
-  void open_tunnel(std::function<void(int fd)>) override {}
+  void open_tunnel(Fields, std::function<void(int fd)>) override {}
   void hand_over(std::function<void(int fd)>) override {}
   std::shared_ptr<AnswerStream> begin(Response, StreamOptions) override { return nullptr; }
   void open_web_socket(Request, std::string, std::shared_ptr<WebSocketUser>) override {}

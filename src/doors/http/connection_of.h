@@ -533,12 +533,15 @@ class ConnectionOf final : public Connection,
                 });
   }
 
-  void tunnel(std::function<void(int fd)> opened) {
-    static constexpr std::string_view text = "HTTP/1.1 200 Connection Established\r\n\r\n";
+  void tunnel(const Fields& fields, std::function<void(int fd)> opened) {
+    auto text = std::make_unique<std::string>("HTTP/1.1 200 Connection Established\r\n");
+    for (const auto& [name, value] : fields) *text += name + ": " + value + "\r\n";
+    *text += "\r\n";
     deadline_.expires_after(options_.head_timeout);
-    asio::async_write(stream_, asio::buffer(text.data(), text.size()),
-                      [self = this->shared_from_this(), opened = std::move(opened)](
-                          Error error, std::size_t) mutable {
+    const asio::const_buffer bytes = asio::buffer(*text);
+    asio::async_write(stream_, bytes,
+                      [self = this->shared_from_this(), text = std::move(text),
+                       opened = std::move(opened)](Error error, std::size_t) mutable {
                         if (!error) self->await_first_byte(std::move(opened));
                       });
   }

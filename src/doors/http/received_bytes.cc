@@ -8,6 +8,10 @@ namespace {
 
 constexpr std::uint64_t step_bytes = 1 << 20;
 
+std::uint64_t in_steps(std::uint64_t bytes) {
+  return (bytes + step_bytes - 1) / step_bytes * step_bytes;
+}
+
 }  // namespace
 
 bool ReceivedBytes::take(const std::string& owner, std::uint64_t bytes) {
@@ -42,9 +46,16 @@ bool ReceivedBody::grow_to(std::uint64_t bytes) {
   if (bytes <= uncounted_bytes || bytes <= taken_) return true;
   // In steps, so that a body that comes in pieces asks seldom.
   if (bytes > UINT64_MAX - step_bytes) return false;
-  const std::uint64_t wanted = (bytes + step_bytes - 1) / step_bytes * step_bytes;
+  const std::uint64_t wanted = in_steps(bytes);
   if (!all_->take(owner_, wanted - taken_)) return false;
   taken_ = wanted;
+  return true;
+}
+
+bool ReceivedBody::fit_to(std::uint64_t bytes) {
+  if (bytes > taken_) return grow_to(bytes);
+  const std::uint64_t wanted = bytes <= uncounted_bytes ? 0 : in_steps(bytes);
+  if (wanted < taken_) all_->give_back(owner_, std::exchange(taken_, wanted) - wanted);
   return true;
 }
 

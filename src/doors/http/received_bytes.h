@@ -48,6 +48,8 @@ class ReceivedBody {
   // It has so many bytes now, or is about to. False: there is no room, and it has what it had.
   // A body that becomes smaller keeps its room.
   [[nodiscard]] bool grow_to(std::uint64_t bytes);
+  // The same, but one that becomes smaller gives room back.
+  [[nodiscard]] bool fit_to(std::uint64_t bytes);
   // What its owner may have in all: one that is larger has room at no time.
   std::uint64_t most_bytes() const noexcept { return all_->owner_limit_bytes(); }
   // It has been handled.

@@ -46,6 +46,19 @@ TEST_F(ReceivedBytesTest, AllTogetherHaveNoMoreThanTheWhole) {
   EXPECT_TRUE(c->grow_to(1 * mib));
 }
 
+TEST_F(ReceivedBytesTest, WhatBecomesSmallerGivesRoomBackWhereThatIsWanted) {
+  const auto body = body_of("a");
+  EXPECT_TRUE(body->fit_to(4 * mib + 1));
+  EXPECT_EQ(all_->bytes(), 5 * mib);
+  EXPECT_TRUE(body->fit_to(2 * mib));
+  EXPECT_EQ(all_->bytes(), 2 * mib);
+  EXPECT_FALSE(body->fit_to(UINT64_MAX));
+  EXPECT_FALSE(body->fit_to(6 * mib));
+  EXPECT_EQ(all_->bytes(), 2 * mib);
+  EXPECT_TRUE(body->fit_to(ReceivedBody::uncounted_bytes));
+  EXPECT_EQ(all_->bytes(), 0U);
+}
+
 TEST_F(ReceivedBytesTest, WhatWasHandledComesBack) {
   {
     const auto body = body_of("a");

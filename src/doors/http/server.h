@@ -36,11 +36,11 @@ class Exchange {
   // lost. For bodies before which blanks mean nothing, such as JSON.
   virtual void send_blanks_until_answer(std::chrono::milliseconds interval) = 0;
 
-  // Instead, for CONNECT, which HTTP/2 has not here: answers 200 and hands over the connection when
-  // the client has sent its first byte: `opened` owns the descriptor, a stream socket that does not
-  // block. Not called when the client goes away before. Called on a thread of the server: it must
-  // not wait.
-  virtual void open_tunnel(std::function<void(int fd)> opened) = 0;
+  // Instead, for CONNECT, which HTTP/2 has not here: answers 200 with `fields` and hands over the
+  // connection when the client has sent its first byte: `opened` owns the descriptor, a stream
+  // socket that does not block. Not called when the client goes away before. Called on a thread of
+  // the server: it must not wait.
+  virtual void open_tunnel(Fields fields, std::function<void(int fd)> opened) = 0;
 
   // Instead, for who answers in HTTP/1.1 (Admission::only_http1): hands over the connection as it
   // is, with what the client has sent after its request. `taken` as `opened`.

@@ -316,8 +316,9 @@ void RestDoor::tunnel(const std::string& owner, const http::Request& request,
     return refuse(503, "the session is paused: resume it first\n");
   if (!parts_.ssh.has_room()) return refuse(503, "there are too many SSH connections\n");
   session->touch();
-  exchange->open_tunnel(
-      [this, session](int fd) { parts_.ssh.serve(UniqueFd(fd), session, session->facts().id); });
+  exchange->open_tunnel({}, [this, session](int fd) {
+    parts_.ssh.serve(UniqueFd(fd), session, session->facts().id);
+  });
 }
 
 }  // namespace cloche::rest

@@ -67,9 +67,9 @@ class Recorded final : public http::Exchange {
   void send_blanks_until_answer(std::chrono::milliseconds interval) override {
     inner_->send_blanks_until_answer(interval);
   }
-  void open_tunnel(std::function<void(int fd)> opened) override {
+  void open_tunnel(http::Fields fields, std::function<void(int fd)> opened) override {
     record_->end(200);
-    inner_->open_tunnel(std::move(opened));
+    inner_->open_tunnel(std::move(fields), std::move(opened));
   }
   void hand_over(std::function<void(int fd)> taken) override {
     record_->end(std::nullopt, "done");

@@ -17,6 +17,8 @@ constexpr std::string_view ssh_folder = "/cell/ssh/";
 // KIND BASE64.
 constexpr std::string_view proof_field = "X-Cloche-Login";
 constexpr std::string_view client_field = "X-Cloche-Ssh-Client";
+// Of the answer: BASE64.
+constexpr std::string_view owner_field = "X-Cloche-Owner";
 constexpr std::string_view password_word = "password ";
 constexpr std::string_view key_word = "key ";
 
@@ -82,6 +84,7 @@ void answer_ssh_request(const http::Request& request,
   if (!door.has_room()) return say(503, "there are too many SSH connections\n");
   session->touch();
   exchange->open_tunnel(
+      {{std::string(owner_field), to_base64(session->facts().owner)}},
       [&door, session, client = std::string(request.field(client_field))](int fd) {
         door.serve(UniqueFd(fd), session, session->facts().id, ssh::Forwarded{client});
       });
@@ -91,16 +94,19 @@ ssh::Elsewhere::Verdict SshElsewhere::judge(std::string_view session_id, const s
   return verdict_of(router_.ask_cell_of(session_id, ssh_request("GET", session_id, proof)).status);
 }
 
-std::pair<ssh::Elsewhere::Verdict, UniqueFd> SshElsewhere::open(std::string_view session_id,
-                                                                const ssh::Proof& proof,
-                                                                std::string_view client) {
+ssh::Elsewhere::Opened SshElsewhere::open(std::string_view session_id, const ssh::Proof& proof,
+                                          std::string_view client) {
   http::Request request = ssh_request("CONNECT", session_id, proof);
   // What the client says of itself may be any line.
   std::string name(client);
   std::erase_if(name, [](unsigned char c) { return c < ' ' || c > '~'; });
   request.fields.emplace_back(client_field, std::move(name));
   cluster::Router::Reply reply = router_.ask_cell_of(session_id, request);
-  return {verdict_of(reply.status), std::move(reply.tunnel)};
+  std::string owner;
+  for (const auto& [field, value] : reply.fields) {
+    if (http::same_text(field, owner_field)) owner = from_base64(value).value_or("");
+  }
+  return {verdict_of(reply.status), std::move(reply.tunnel), std::move(owner)};
 }
 
 }  // namespace cloche::serve

@@ -27,8 +27,8 @@ class SshElsewhere final : public ssh::Elsewhere {
   explicit SshElsewhere(cluster::Router& router) : router_(router) {}
 
   Verdict judge(std::string_view session_id, const ssh::Proof& proof) override;
-  std::pair<Verdict, UniqueFd> open(std::string_view session_id, const ssh::Proof& proof,
-                                    std::string_view client) override;
+  Opened open(std::string_view session_id, const ssh::Proof& proof,
+              std::string_view client) override;
 
  private:
   cluster::Router& router_;

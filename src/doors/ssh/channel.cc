@@ -25,10 +25,15 @@ Channel::Channel(ssh_channel handle, Errors errors) : handle_(handle), errors_(e
                                         int is_stderr, void* self) {
     auto& channel = *static_cast<Channel*>(self);
     if (is_stderr != 0 && channel.errors_ == Errors::thrown_away) return static_cast<int>(waiting);
+    std::uint64_t& unread = channel.unread_[is_stderr != 0 ? 1 : 0];
+    if (waiting > unread)
+      channel.arrived(is_stderr != 0 ? Stream::err : Stream::out, waiting - unread);
     if (is_stderr == 0 && channel.early_.size() + waiting <= early_max_bytes) {
       channel.early_.append(static_cast<const char*>(data), waiting);
+      unread = 0;
       return static_cast<int>(waiting);
     }
+    unread = waiting;
     if (waiting > unread_of_channel_max_bytes) channel.misused_ = true;
     return 0;
   };
@@ -70,6 +75,8 @@ std::string Channel::receive(Stream stream) {
                                                  static_cast<std::uint32_t>(waiting), is_stderr);
   if (got < 0 && client_closed_ && is_stderr == 0) input_ended_ = true;
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  std::uint64_t& unread = unread_[static_cast<std::size_t>(is_stderr)];
+  unread -= std::min<std::uint64_t>(unread, text.size());
   return text;
 }
 

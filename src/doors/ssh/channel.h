@@ -3,8 +3,9 @@
 // client and to the client, with flow control both ways.
 //
 // What a client can make the server keep is bounded: bytes to it wait in the sandbox while the
-// connection is full, and one that sends more than its window is told to go. It is the same where
-// this process is the client: then what is called the client here is the server.
+// connection is full, one that sends more than its window is told to go, and what all channels hold
+// is counted for the owner of the session (held_bytes). It is the same where this process is the
+// client: then what is called the client here is the server.
 //
 // Threads: that of its connection.
 #pragma once
@@ -12,6 +13,7 @@
 #include <libssh/callbacks.h>
 #include <libssh/libssh.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -35,6 +37,8 @@ class Channel {
   bool lingers() const noexcept { return client_closed_ && !done(); }
   // The client has sent what no client sends: its connection must end.
   bool misused() const noexcept { return misused_; }
+  // What of the client's and for the client is in this process's memory.
+  std::uint64_t held_bytes() const { return early_.size() + unread_[0] + unread_[1] + own_bytes(); }
   // The client has gone, and has closed nothing: it is as if it had.
   void lose_client();
   // A connection that the client forwards; otherwise something of its own.
@@ -52,6 +56,10 @@ class Channel {
   virtual bool move() = 0;
   // Of what the client has sent, something must be passed on though the client has closed.
   virtual bool owes_input() const noexcept { return false; }
+  // What it has itself of held_bytes().
+  virtual std::uint64_t own_bytes() const = 0;
+  // So many bytes more have come, and wait to be received.
+  virtual void arrived(Stream /*stream*/, std::size_t /*bytes*/) {}
 
   ssh_channel handle() const noexcept { return handle_; }
   // All that the client has sent up to now, at most some MiB; nothing: not now. To be called when
@@ -74,6 +82,7 @@ class Channel {
   bool input_ended_ = false;
   bool end_of_file_sent_ = false;
   std::string early_;  // received, and not asked for yet: it is there when the connection is not
+  std::array<std::uint64_t, 2> unread_{};  // that libssh has, of each stream
   bool client_closed_ = false;
   std::chrono::steady_clock::time_point client_closed_at_;
   bool closed_ = false;

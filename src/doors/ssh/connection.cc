@@ -105,7 +105,7 @@ void Connection::run() {
     ::ssh_set_blocking(handle_, 0);
     if (::ssh_event_add_session(event, handle_) == SSH_OK) {
       logged_in = log_in(event);
-      parts_.tried(logged_in, session_id_, session_ ? session_->facts().owner : std::string());
+      parts_.tried(logged_in, session_id_, owner());
       if (logged_in) serve(event);
       channels_.clear();
       ::ssh_event_remove_session(event, handle_);
@@ -130,7 +130,8 @@ bool Connection::log_in(ssh_event event) {
 }
 
 void Connection::serve(ssh_event event) {
-  if (!parts_.chosen(session_id_, session_ ? session_->facts().owner : std::string())) return;
+  if (!parts_.chosen(session_id_, owner())) return;
+  held_.emplace(parts_.held, owner());
   parts_.log.event(http::LogLevel::info, "ssh_opened", {{"session_id", session_id_}});
   ::ssh_event_add_fd(
       event, wake_.fd(), POLLIN,
@@ -149,7 +150,7 @@ void Connection::serve(ssh_event event) {
     if (!poll_once(event, moved) || is_closed() || has_ended()) break;
     const std::uint64_t unread = unread_bytes();
     moved = pump_channels();
-    misused = this->misused() || unread > unread_max_bytes;
+    misused = this->misused(unread);
     if (session_) session_->touch();
     if (told_channels == channels_.size()) continue;
     told_channels = channels_.size();
@@ -177,9 +178,18 @@ bool Connection::pump_channels() {
   return moved;
 }
 
-bool Connection::misused() const {
-  return std::ranges::any_of(channels_, [](const auto& channel) { return channel->misused(); });
+// Whether the client keeps to no limits, or has with what is its owner's more here than there may be.
+bool Connection::misused(std::uint64_t unread) {
+  std::uint64_t held = unread;
+  for (const auto& channel : channels_) {
+    if (channel->misused()) return true;
+    held += channel->held_bytes();
+  }
+  return unread > unread_max_bytes || !held_->fit_to(held);
 }
+
+// Whose the session is; empty: nobody's, or that is not known.
+std::string Connection::owner() const { return session_ ? session_->facts().owner : far_owner_; }
 
 // The client has gone: what it has sent arrives, and what it has started has a while to end.
 void Connection::linger() {
@@ -245,8 +255,10 @@ std::uint64_t Connection::unread_bytes() {
 }
 
 // By a tunnel the session is known, and the user is `sandbox`; otherwise the name has the session's
-// id. False: there is none of that name here, nor anywhere as far as is known here.
+// id. False: there is none of that name here, nor anywhere as far as is known here; or somebody has
+// logged in, and stays where that was.
 bool Connection::choose_session(const char* user) {
+  if (authenticated_) return false;
   const std::string_view name = user ? user : "";
   if (by_tunnel_) return name == user_name;
   static constexpr std::string_view prefix = "sandbox+";
@@ -321,9 +333,10 @@ bool Connection::opens_elsewhere(const Proof& proof, Stage stage) {
     verdict = parts_.elsewhere->judge(session_id_, proof);
   } else {
     const char* client = ::ssh_get_clientbanner(handle_);
-    auto [said, tunnel] = parts_.elsewhere->open(session_id_, proof, client ? client : "");
-    verdict = said;
-    if (verdict == Verdict::opens) far_ = FarSession::open(std::move(tunnel), socket_);
+    Elsewhere::Opened opened = parts_.elsewhere->open(session_id_, proof, client ? client : "");
+    verdict = opened.verdict;
+    far_owner_ = std::move(opened.owner);
+    if (verdict == Verdict::opens) far_ = FarSession::open(std::move(opened.tunnel), socket_);
     if (verdict == Verdict::opens && !far_) verdict = Verdict::away;
   }
   if (verdict == Verdict::none) session_id_.clear();

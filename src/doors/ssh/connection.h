@@ -15,6 +15,7 @@
 
 #include "doors/http/log.h"
 #include "doors/http/metrics.h"
+#include "doors/http/received_bytes.h"
 #include "doors/http/token_store.h"
 #include "doors/ssh/channel.h"
 #include "doors/ssh/elsewhere.h"
@@ -34,8 +35,9 @@ class Connection {
     http::Metrics& metrics;
     const http::TokenStore& tokens;
     const std::string& password;
-    OpenFolders& folders;  // of all connections
-    Elsewhere* elsewhere;  // null: all sessions are here
+    OpenFolders& folders;                       // of all connections
+    std::shared_ptr<http::ReceivedBytes> held;  // by all of them, of the clients' and for them
+    Elsewhere* elsewhere;                       // null: all sessions are here
     // Told when somebody has logged in to a session, and whose it is, where that is known here;
     // false: that one has as many connections as one may have.
     std::function<bool(const std::string& session_id, const std::string& owner)> chosen;
@@ -64,7 +66,7 @@ class Connection {
   bool log_in(ssh_event event);
   void serve(ssh_event event);
   bool pump_channels();
-  bool misused() const;
+  bool misused(std::uint64_t unread);
   void linger();
   bool poll_once(ssh_event event, bool moved);
   bool choose_session(const char* user);
@@ -84,6 +86,7 @@ class Connection {
   bool is_closed() const;
   bool has_ended();
   bool has_room(bool for_forward) const;
+  std::string owner() const;
   std::uint64_t unread_bytes();
 
   Parts parts_;
@@ -92,8 +95,10 @@ class Connection {
   const bool by_tunnel_;
   const std::optional<Forwarded> forwarded_;
   std::shared_ptr<session::Session> session_;
-  std::string session_id_;           // of it, or of one elsewhere
-  std::unique_ptr<FarSession> far_;  // of one elsewhere, once somebody has logged in
+  std::string session_id_;                  // of it, or of one elsewhere
+  std::unique_ptr<FarSession> far_;         // of one elsewhere, once somebody has logged in
+  std::string far_owner_;                   // and whose that is
+  std::optional<http::ReceivedBody> held_;  // once somebody has logged in
   Wake wake_;
   bool authenticated_ = false;
   int failures_ = 0;

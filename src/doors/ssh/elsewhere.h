@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "base/unique_fd.h"
 #include "doors/ssh/proof.h"
@@ -29,9 +28,13 @@ class Elsewhere {
   };
   // Whether the proof would do. Waits.
   virtual Verdict judge(std::string_view session_id, const Proof& proof) = 0;
+  struct Opened {
+    Verdict verdict = Verdict::away;
+    UniqueFd tunnel = UniqueFd();
+    std::string owner = {};  // of the session
+  };
   // A tunnel to the session, for who has shown that; `client` as of Forwarded. Waits.
-  virtual std::pair<Verdict, UniqueFd> open(std::string_view session_id, const Proof& proof,
-                                            std::string_view client) = 0;
+  virtual Opened open(std::string_view session_id, const Proof& proof, std::string_view client) = 0;
 };
 
 }  // namespace cloche::ssh

@@ -21,6 +21,8 @@ class FileProtocol {
   virtual bool stalled() const { return false; }
   // It goes on by itself when it is fed with nothing.
   virtual bool has_more() const { return false; }
+  // What it keeps of the client's.
+  virtual std::size_t held_bytes() const = 0;
   // The client sends no more.
   virtual void end_input() = 0;
   virtual bool done() const = 0;

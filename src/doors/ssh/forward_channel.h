@@ -30,6 +30,7 @@ class ForwardChannel final : public Channel {
  private:
   bool move() override;
   bool owes_input() const noexcept override { return !inward_ended_; }
+  std::uint64_t own_bytes() const override { return inward_.size() + outward_.size(); }
   bool pump_in();
   bool pump_out();
 

@@ -3,6 +3,7 @@
 
 #include <libssh/server.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -11,7 +12,8 @@ namespace {
 
 RelayedChannel* relayed_of(void* data) { return static_cast<RelayedChannel*>(data); }
 
-constexpr std::array<Stream, 2> streams{Stream::out, Stream::err};
+// Who writes a byte here and a byte there, and is not read, has no order beyond that.
+constexpr std::size_t turns_of_streams_max = 4096;
 
 }  // namespace
 
@@ -29,6 +31,45 @@ FarChannel::FarChannel(ssh_channel handle) : Channel(handle, Errors::kept) {
 }
 
 FarChannel::~FarChannel() { ::ssh_remove_channel_callbacks(handle(), &told_); }
+
+void FarChannel::arrived(Stream stream, std::size_t bytes) {
+  // One of the last two is of that stream.
+  const std::size_t looked_at = order_.size() < turns_of_streams_max ? 1 : 2;
+  for (std::size_t i = 1; i <= std::min(order_.size(), looked_at); ++i) {
+    auto& [last, count] = order_[order_.size() - i];
+    if (last != stream) continue;
+    count += bytes;
+    return;
+  }
+  order_.emplace_back(stream, bytes);
+}
+
+OrderedOutput FarChannel::receive_all() {
+  received_[0] += receive(Stream::out);
+  received_[1] += receive(Stream::err);
+  OrderedOutput all;
+  std::array<std::size_t, 2> at{};
+  const auto take = [&](Stream stream, std::size_t most) {
+    const std::size_t i = stream == Stream::out ? 0 : 1;
+    const std::size_t size = std::min(most, received_[i].size() - at[i]);
+    all.add(stream, std::string_view(received_[i]).substr(at[i], size));
+    at[i] += size;
+    return size;
+  };
+  // What has come while the other stream was read waits for what came before it.
+  while (!order_.empty()) {
+    auto& [stream, count] = order_.front();
+    count -= take(stream, count);
+    if (count > 0) break;
+    order_.pop_front();
+  }
+  // Of a port something may have come before this was there.
+  if (order_.empty()) {
+    for (const Stream stream : {Stream::out, Stream::err}) (void)take(stream, std::string::npos);
+  }
+  for (const std::size_t i : {0U, 1U}) received_[i].erase(0, at[i]);
+  return all;
+}
 
 RelayedChannel::RelayedChannel(ssh_channel near, ssh_channel far, FarSession& session, Kind kind)
     : Channel(near), session_(session), kind_(kind), far_(far) {
@@ -92,6 +133,10 @@ bool RelayedChannel::owes_input() const noexcept {
   return !inward_ended_ && (is_forward() || (!has_terminal_ && !lingered()));
 }
 
+std::uint64_t RelayedChannel::own_bytes() const {
+  return inward_.size() + outward_.size_bytes() + far_.held_bytes();
+}
+
 bool RelayedChannel::move() {
   const bool in = move_in();
   const bool out = client_has_closed() ? drop_out() : move_out();
@@ -117,15 +162,10 @@ bool RelayedChannel::move_in() {
 bool RelayedChannel::move_out() {
   // Before it is read: what comes after the last of it is the end.
   const bool is_over = far_.client_has_closed() || session_.is_over();
-  bool moved = false;
-  bool is_empty = true;
-  for (const Stream stream : streams) {
-    std::string& waiting = outward_[stream == Stream::out ? 0 : 1];
-    if (waiting.empty()) waiting = far_.receive(stream);
-    if (!waiting.empty()) moved = send(stream, waiting) || moved;
-    is_empty = is_empty && waiting.empty();
-  }
-  if (moved || !is_empty) return moved;
+  if (outward_.empty()) outward_ = far_.receive_all();
+  const bool moved =
+      outward_.send_by([this](Stream stream, std::string& text) { send(stream, text); });
+  if (moved || !outward_.empty()) return moved;
   if (is_over) {
     finish();
     return true;
@@ -135,11 +175,7 @@ bool RelayedChannel::move_out() {
 }
 
 // Nobody takes it any more; who sends it may want to, before it reads what the client has sent.
-bool RelayedChannel::drop_out() {
-  bool moved = false;
-  for (const Stream stream : streams) moved = !far_.receive(stream).empty() || moved;
-  return moved;
-}
+bool RelayedChannel::drop_out() { return !far_.receive_all().empty(); }
 
 void RelayedChannel::finish() {
   send_end_of_file();

@@ -6,12 +6,16 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "doors/ssh/channel.h"
 #include "doors/ssh/far_session.h"
+#include "doors/ssh/ordered_output.h"
 
 namespace cloche::ssh {
 
@@ -26,9 +30,12 @@ class FarChannel final : public Channel {
   using Channel::close;
   using Channel::handle;
   using Channel::input_ended;
-  using Channel::receive;
   using Channel::send;
   using Channel::send_end_of_file;
+
+  // All that has come, of both streams, in the order in which it came. As receive() is to be
+  // called.
+  OrderedOutput receive_all();
 
   // How it has ended, as a program does; nothing where that is not said.
   struct Signal {
@@ -40,7 +47,11 @@ class FarChannel final : public Channel {
 
  private:
   bool move() override { return false; }
+  std::uint64_t own_bytes() const override { return received_[0].size() + received_[1].size(); }
+  void arrived(Stream stream, std::size_t bytes) override;
 
+  std::array<std::string, 2> received_;               // of each stream
+  std::deque<std::pair<Stream, std::size_t>> order_;  // of that, and of what is to be received
   ssh_channel_callbacks_struct told_{};
   std::optional<int> exit_status_;
   std::optional<Signal> exit_signal_;
@@ -58,6 +69,7 @@ class RelayedChannel final : public Channel {
  private:
   bool move() override;
   bool owes_input() const noexcept override;
+  std::uint64_t own_bytes() const override;
   bool move_in();
   bool move_out();
   bool drop_out();
@@ -69,9 +81,9 @@ class RelayedChannel final : public Channel {
   FarChannel far_;
   bool has_terminal_ = false;
   ssh_channel_callbacks_struct requests_{};
-  std::string inward_;                  // not yet sent to the other cell
-  bool inward_ended_ = false;           // and that is told
-  std::array<std::string, 2> outward_;  // not yet sent to the client, of each stream
+  std::string inward_;         // not yet sent to the other cell
+  bool inward_ended_ = false;  // and that is told
+  OrderedOutput outward_;      // not yet sent to the client
 };
 
 }  // namespace cloche::ssh

@@ -43,6 +43,7 @@ class ScpServer final : public FileProtocol {
 
   // Called with nothing first; `out` grows by some 64 KiB at most.
   void feed(std::string_view bytes, std::string& out) override;
+  std::size_t held_bytes() const override { return pending_.size(); }
   void end_input() override { ended_ = true; }
   bool done() const override { return done_; }
   int exit_code() const override { return failures_ > 0 ? 1 : 0; }

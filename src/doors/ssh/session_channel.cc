@@ -19,11 +19,12 @@ namespace {
 
 constexpr std::size_t output_max_bytes = 512 << 10;
 constexpr std::size_t files_backlog_bytes = 1 << 20;
+// As much as a command may be given on Linux in one word.
+constexpr std::size_t environment_max_bytes = 128 << 10;
 constexpr std::size_t environment_max = 128;
+constexpr std::size_t terminal_type_max_bytes = 256;
 constexpr std::size_t turns_max = 4;
 constexpr std::chrono::seconds words_patience{5};
-
-std::size_t index_of(Stream stream) { return stream == Stream::out ? 0 : 1; }
 
 struct SignalName {
   const char* name;
@@ -114,10 +115,10 @@ void SessionChannel::set_callbacks() {
                                               int columns, int rows, int width, int height,
                                               void* data) {
     SessionChannel& self = self_of(data);
-    if (self.live_ || self.files_) return 1;
+    const std::string_view name = type && *type ? type : "dumb";
+    if (self.live_ || self.files_ || name.size() > terminal_type_max_bytes) return 1;
     return shielded<int>(1, [&] {
-      self.terminal_ =
-          Terminal{type && *type ? type : "dumb", size_of(columns, rows, width, height)};
+      self.terminal_ = Terminal{std::string(name), size_of(columns, rows, width, height)};
       return 0;
     });
   };
@@ -138,14 +139,8 @@ void SessionChannel::set_callbacks() {
   };
   requests_.channel_env_request_function = [](ssh_session, ssh_channel, const char* name,
                                               const char* value, void* data) {
-    SessionChannel& self = self_of(data);
-    if (!name || !*name || !value || std::string_view(name).find('=') != std::string_view::npos ||
-        self.environment_.size() >= environment_max)
-      return 1;
-    return shielded<int>(1, [&] {
-      self.environment_[name] = value;
-      return 0;
-    });
+    return shielded<int>(
+        1, [&] { return name && value && self_of(data).set_variable(name, value) ? 0 : 1; });
   };
   requests_.channel_subsystem_request_function = [](ssh_session, ssh_channel, const char* name,
                                                     void* data) {
@@ -154,6 +149,16 @@ void SessionChannel::set_callbacks() {
   };
   ssh_callbacks_init(&requests_);
   ::ssh_add_channel_callbacks(handle(), &requests_);
+}
+
+bool SessionChannel::set_variable(std::string_view name, std::string_view value) {
+  const std::size_t bytes = name.size() + value.size();
+  if (name.empty() || name.find('=') != name.npos || environment_.size() >= environment_max ||
+      bytes > environment_max_bytes - environment_bytes_)
+    return false;
+  environment_bytes_ += bytes;
+  environment_[std::string(name)] = value;
+  return true;
 }
 
 bool SessionChannel::start_sftp() {
@@ -211,10 +216,10 @@ bool SessionChannel::start(std::optional<std::string> script) {
 void SessionChannel::take_output(Stream stream, std::string_view data) {
   const MutexLock lock(mutex_);
   room_.wait(mutex_, [this]() REQUIRES(mutex_) {
-    return closing_ || output_[0].size() + output_[1].size() < output_max_bytes;
+    return closing_ || output_.size_bytes() < output_max_bytes;
   });
   if (closing_) return;
-  output_[index_of(stream)] += data;
+  output_.add(stream, data);
   room_.notify_all();
   wake_.set();
 }
@@ -230,6 +235,13 @@ bool SessionChannel::owes_input() const noexcept {
   return (live_ || files_) && !terminal_ && !over_ && !lingered();
 }
 
+std::uint64_t SessionChannel::own_bytes() const {
+  const std::size_t of_files = files_ ? files_->held_bytes() : 0;
+  const MutexLock lock(mutex_);
+  return environment_bytes_ + inbox_.size() + sending_.size_bytes() + answers_.size() + of_files +
+         output_.size_bytes();
+}
+
 bool SessionChannel::move() {
   const bool in = pump_input();
   const bool out = client_has_closed() ? drop_output() : pump_output();
@@ -241,7 +253,7 @@ bool SessionChannel::pump_input() {
   bool moved = false;
   // Not for ever: what the client must get, and the other channels, have their turn.
   for (std::size_t turn = 0; turn < turns_max; ++turn) {
-    if (files_ && (files_->done() || files_->stalled() || sending_[0].size() > files_backlog_bytes))
+    if (files_ && (files_->done() || files_->stalled() || answers_.size() > files_backlog_bytes))
       return moved;
     if (inbox_.empty()) inbox_ = receive();
     if (inbox_.empty()) {
@@ -260,7 +272,7 @@ bool SessionChannel::pump_input() {
 // False when there is no room for more of it.
 bool SessionChannel::pass_on_input() {
   if (files_) {
-    files_->feed(inbox_, sending_[0]);
+    files_->feed(inbox_, answers_);
   } else if (!input_refused_) {
     const Result<std::size_t> taken = live_->write(std::string_view(inbox_).substr(inbox_at_));
     if (taken) {
@@ -280,35 +292,33 @@ bool SessionChannel::pump_output() {
   bool ended = false;
   {
     const MutexLock lock(mutex_);
-    for (const std::size_t i : {0u, 1u}) {
-      if (sending_[i].empty()) {
-        std::swap(sending_[i], output_[i]);
-      }
-    }
-    ended = end_ && output_[0].empty() && output_[1].empty();
+    if (sending_.empty()) swap(sending_, output_);
+    ended = end_ && output_.empty();
     room_.notify_all();
   }
-  if (files_ && !files_->done() && sending_[0].size() < files_backlog_bytes)
-    files_->feed({}, sending_[0]);
-  bool moved = send(Stream::out, sending_[0]);
-  moved = send(Stream::err, sending_[1]) || moved;
-  const bool empty = sending_[0].empty() && sending_[1].empty();
+  if (files_ && !files_->done() && answers_.size() < files_backlog_bytes)
+    files_->feed({}, answers_);
+  bool moved = send(Stream::out, answers_);
+  moved =
+      sending_.send_by([this](Stream stream, std::string& text) { send(stream, text); }) || moved;
+  const bool empty = answers_.empty() && sending_.empty();
   if (ended && empty) return end();
   if (files_ && empty && files_->done()) return end();
   return moved || (files_ && files_->has_more());
 }
 
 bool SessionChannel::drop_output() {
-  bool moved = !sending_[0].empty() || !sending_[1].empty();
-  for (std::string& text : sending_) text.clear();
+  bool moved = !answers_.empty() || !sending_.empty();
+  answers_.clear();
+  sending_.clear();
   if (files_ && !files_->done()) {
-    files_->feed({}, sending_[0]);
-    moved = moved || !sending_[0].empty() || files_->has_more();
+    files_->feed({}, answers_);
+    moved = moved || !answers_.empty() || files_->has_more();
   }
   over_ = files_ && files_->done();
   if (live_) {
     const MutexLock lock(mutex_);
-    for (std::string& text : output_) text.clear();
+    output_.clear();
     over_ = end_.has_value();
     room_.notify_all();
   }
@@ -321,8 +331,8 @@ bool SessionChannel::end() {
   if (!saved_) {
     saved_ = saving_.now();
     if (!*saved_) {
-      sending_[index_of(Stream::err)] = fmt::format(
-          "cloche: what was done here is not saved: {}\r\n", errno_info(saved_->error()).message);
+      sending_.add(Stream::err, fmt::format("cloche: what was done here is not saved: {}\r\n",
+                                            errno_info(saved_->error()).message));
       return true;
     }
   }

@@ -16,6 +16,7 @@
 #include "doors/ssh/channel.h"
 #include "doors/ssh/file_protocol.h"
 #include "doors/ssh/open_folders.h"
+#include "doors/ssh/ordered_output.h"
 #include "doors/ssh/wake.h"
 #include "session/session.h"
 
@@ -54,6 +55,8 @@ class SessionChannel final : public Channel {
   void take_end(const RunResult& result);
   bool move() override;
   bool owes_input() const noexcept override;
+  std::uint64_t own_bytes() const override;
+  bool set_variable(std::string_view name, std::string_view value);
   bool pump_input();
   bool pass_on_input();
   bool pump_output();
@@ -72,6 +75,7 @@ class SessionChannel final : public Channel {
   ssh_channel_callbacks_struct requests_{};
 
   std::map<std::string, std::string> environment_;
+  std::size_t environment_bytes_ = 0;  // that the client has sent for it
   std::optional<Terminal> terminal_;
   std::unique_ptr<FileProtocol> files_;
   std::string inbox_;  // read from the client, and not yet taken by the command from inbox_at_ on
@@ -79,11 +83,12 @@ class SessionChannel final : public Channel {
   bool end_told_ = false;       // of the input
   bool input_refused_ = false;  // nobody reads it
   bool over_ = false;           // and the client has not waited for it
-  std::string sending_[2];      // to the client, of each stream
+  OrderedOutput sending_;       // to the client, what the command has said
+  std::string answers_;         // of the files
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   Condition room_;
-  std::string output_[2];
+  OrderedOutput output_ GUARDED_BY(mutex_);
   std::optional<RunResult> end_ GUARDED_BY(mutex_);
   bool closing_ GUARDED_BY(mutex_) = false;
 

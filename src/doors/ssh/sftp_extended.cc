@@ -17,6 +17,15 @@ namespace {
 // Of a copy, before the other channels of the connection have their turn.
 constexpr std::size_t copy_piece_bytes = 512 << 10;
 
+// By its number, and, since folders of the machine have numbers of their own, by its size and when
+// it was made.
+bool are_same_file(OpenFile& one, OpenFile& other) {
+  const Result<FileInfo> a = one.stat();
+  const Result<FileInfo> b = other.stat();
+  return a && b && a->inode == b->inode && a->size_bytes == b->size_bytes &&
+         a->created_ns == b->created_ns;
+}
+
 }  // namespace
 
 void SftpServer::extended(std::uint32_t id, PacketReader& in, std::string& out) {
@@ -103,16 +112,16 @@ void SftpServer::set_link_stat(std::uint32_t id, PacketReader& in, std::string& 
   send_done(out, id, done);
 }
 
-// "~" and "~NAME" are where relative paths start: there is one user, and who others are in an image
-// is for the sandbox to know.
+// "~" and "~NAME" are what they are to a shell there, which in an image is not where relative paths
+// start. There is one user; who others are is for the sandbox to know.
 void SftpServer::expand(std::uint32_t id, std::string_view path, std::string& out) {
   std::string whole(path);
   if (path.starts_with('~')) {
     const std::size_t end = std::min(path.find('/'), path.size());
     const std::string_view user = path.substr(1, end - 1);
-    if (!user.empty() && user != sandbox_.options().user)
+    if (!user.empty() && user != sandbox_.environment("USER"))
       return send_status(out, id, s_failure, "No such user");
-    whole = home().append(path.substr(end));
+    whole = sandbox_.environment("HOME").value_or(home()).append(path.substr(end));
   }
   const Result<std::string> leads_to = files_.resolve(whole);
   send_name(id, leads_to ? *leads_to : normal_path(whole), out);
@@ -128,10 +137,16 @@ void SftpServer::begin_copy(std::uint32_t id, PacketReader& in, std::string& out
   copy.to_offset = in.u64();
   if (!in.good()) return;
   copy.to_end = copy.left_bytes == 0;
+  const std::uint64_t apart = copy.from_offset < copy.to_offset ? copy.to_offset - copy.from_offset
+                                                                : copy.from_offset - copy.to_offset;
   const Handle* from = find(copy.from);
   const Handle* to = find(copy.to);
   if (!from || !from->file || !to || !to->file || from == to)
     return send_status(out, id, s_failure, "No such handles");
+  // What is written would be read again, without an end.
+  const bool overlaps = copy.to_end || to->appends || apart < copy.left_bytes;
+  if (overlaps && are_same_file(*from->file, *to->file))
+    return send_status(out, id, s_failure, "The places overlap");
   copy_ = std::move(copy);
   go_on_copying(out);
 }

@@ -45,6 +45,7 @@ class SftpServer final : public FileProtocol {
   void feed(std::string_view bytes, std::string& out) override;
   bool stalled() const override { return stalled_; }
   bool has_more() const override { return copy_.has_value(); }
+  std::size_t held_bytes() const override { return pending_.size(); }
   void end_input() override { ended_ = true; }
   bool done() const override { return failed_ || (ended_ && !stalled_); }
   int exit_code() const override { return failed_ ? 1 : 0; }

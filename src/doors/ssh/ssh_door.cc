@@ -85,7 +85,11 @@ std::string prepare_host_key(const std::string& given) {
 }
 
 SshDoor::SshDoor(Parts parts, const SshOptions& options)
-    : parts_(parts), password_(options.password), most_connections_(options.most_connections) {
+    : parts_(parts),
+      password_(options.password),
+      most_connections_(options.most_connections),
+      held_(std::make_shared<http::ReceivedBytes>(options.held_limit_bytes,
+                                                  options.held_limit_bytes / 2)) {
   ::ssh_init();
   const std::string file = prepare_host_key(options.host_key);
   bind_ = ::ssh_bind_new();
@@ -245,7 +249,7 @@ void SshDoor::run(int fd, std::shared_ptr<session::Session> session,
     Elsewhere* const elsewhere = session ? nullptr : elsewhere_;  // a tunnel leads to what is here
     try {
       Connection connection({parts_.sessions, parts_.log, parts_.metrics, parts_.tokens, password_,
-                             *folders_, elsewhere, chosen, tried, stays},
+                             *folders_, held_, elsewhere, chosen, tried, stays},
                             handle, fd, {std::move(session), std::move(forwarded)});
       connection.run();
     } catch (const std::exception& problem) {

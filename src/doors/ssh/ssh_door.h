@@ -19,6 +19,7 @@
 #include "base/unique_fd.h"
 #include "doors/http/log.h"
 #include "doors/http/metrics.h"
+#include "doors/http/received_bytes.h"
 #include "doors/http/token_store.h"
 #include "doors/ssh/elsewhere.h"
 #include "doors/ssh/open_folders.h"
@@ -32,6 +33,8 @@ struct SshOptions {
   std::string host_key;                 // as prepare_host_key takes it
   std::string password;                 // opens every session; empty: none
   std::size_t most_connections = 1024;  // one owner's three quarters of it
+  // Of clients and for them, in memory; one owner's half of it.
+  std::uint64_t held_limit_bytes = 1ULL << 30;
 };
 
 // The file with the host key: `file`, or the usual one where that is empty. It is made when it is
@@ -97,13 +100,14 @@ class SshDoor {
   const std::string password_;
   const std::size_t most_connections_;
   const std::shared_ptr<OpenFolders> folders_ = std::make_shared<OpenFolders>();
+  const std::shared_ptr<http::ReceivedBytes> held_;
   Mutex bind_mutex_;
   ssh_bind_struct* bind_ GUARDED_BY(bind_mutex_) = nullptr;
   mutable Mutex mutex_;
   Condition ended_;
   struct Caller {
     std::string session_id;  // once it is known
-    std::string owner = {};  // of it; empty: nobody, or another cell knows
+    std::string owner = {};  // of it; empty: nobody
     std::string peer;
     std::uint64_t number = 0;  // in the order in which they came
     std::size_t channels = 0;

@@ -235,6 +235,7 @@ class FileServer {
   int write(const FileRequest& request) {
     const bool at_end = request.op == FileOp::append;
     auto offset = static_cast<off_t>(request.offset);
+    if (!at_end && offset < 0) return EFBIG;  // to Linux -1 is where the file has been left
     while (!rest_.empty()) {
       const iovec part{rest_.data(), rest_.size()};
       ssize_t done =

@@ -194,6 +194,17 @@ TEST_P(NativeSandbox, FilesAreTheSandboxes) {
   EXPECT_EQ(files.list(".")->front().name, "1.log");
 }
 
+TEST_P(NativeSandbox, BeyondAllPlacesNothingIsWritten) {
+  FileBackend& files = sandbox_->files(Account::user);
+  ASSERT_TRUE(files.write("f", "content", 0600).ok());
+  const auto file = files.open("f", OpenMode::read | OpenMode::write, 0600);
+  ASSERT_TRUE(file.ok());
+  for (const std::uint64_t offset :
+       {UINT64_MAX, UINT64_MAX - 2, UINT64_MAX / 2 + 1, UINT64_MAX / 2})
+    EXPECT_FALSE((*file)->write(offset, "other").ok()) << offset;
+  EXPECT_EQ(*files.read("f", 100), "content");
+}
+
 TEST_P(NativeSandbox, AFileWithHolesIsWrittenWholeOrNotAtAll) {
   SandboxOptions options;
   options.file_limit_bytes = 4 << 20;
@@ -405,6 +416,19 @@ TEST_P(NativeSandbox, ALiveRunWithoutOneHasStreams) {
   EXPECT_EQ(result->stdout_data.size(), text.size());
   EXPECT_EQ(result->stderr_data, "end\n");
   EXPECT_EQ(result->exit_code, 5);
+}
+
+TEST_P(NativeSandbox, WhatALiveRunLeavesBehindGoesOn) {
+  LiveRunOptions options;
+  options.command.script = "sleep 1000 > /dev/null 2>&1 < /dev/null & echo $!";
+  std::string pid;
+  {
+    const auto live = sandbox_->start(options);
+    pid = live->wait_for(std::nullopt)->stdout_data;
+    live->kill();
+  }
+  EXPECT_EQ(run("kill -0 " + pid).exit_code, 0);
+  EXPECT_EQ(run("kill " + pid).exit_code, 0);
 }
 
 TEST_P(NativeSandbox, ALiveRunKnowsItsProcess) {

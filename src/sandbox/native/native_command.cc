@@ -520,6 +520,10 @@ std::optional<std::string> NativeCommand::take_side_output() {
 
 void NativeCommand::kill() {
   if (!has_begun_) return;
+  {
+    const MutexLock lock(mutex_);
+    if (settled_ || ended_) return;
+  }
   killed_ = true;
   ask_to_end();
 }

@@ -64,7 +64,7 @@ class NativeCommand {
   Result<void> signal(int number);
   void hang_up();
 
-  // The result says `killed`.
+  // The result says `killed`. Of one that has ended what it has left goes on.
   void kill();
   // Of a turn: the shell has been asked to end with it, or has ended.
   bool has_lost_shell() const noexcept { return asked_to_end_ || killed_ || !has_answered_; }

@@ -429,7 +429,7 @@ TEST_F(H2ConnectionTest, WhatHttp2HasNotIsSaid) {
     return Admission{.only_http1 = request.path == "/inside"};
   };
   host.on_handle = [](const Request& request, const ExchangePtr& exchange) {
-    if (request.path == "/tunnel") return exchange->open_tunnel([](int) { FAIL(); });
+    if (request.path == "/tunnel") return exchange->open_tunnel({}, [](int) { FAIL(); });
     exchange->hand_over([](int) { FAIL(); });
   };
   ServedInMemory served(host);

@@ -341,7 +341,7 @@ void H2Stream::keep_pulse() {
 
 // --- what HTTP/2 does not have, and another process's answer -------------------------------------
 
-void H2Stream::tunnel(const std::function<void(int fd)>&) {
+void H2Stream::tunnel(const Fields&, const std::function<void(int fd)>&) {
   refuse(501, "there is no tunnel by HTTP/2 here: ask by HTTP/1.1");
 }
 

@@ -52,7 +52,7 @@ class H2Stream final : public AnswerKeeper, public std::enable_shared_from_this<
   static std::uint64_t request_number() { return 0; }  // it is the only one
   void write_response(Response response);
   void await_answer(std::chrono::milliseconds interval, std::uint64_t request_number);
-  void tunnel(const std::function<void(int fd)>& opened);
+  void tunnel(const Fields& fields, const std::function<void(int fd)>& opened);
   void become_web_socket(const Request& head, const std::string& protocol,
                          const std::shared_ptr<WebSocketUser>& user);
   void hand_over(const std::function<void(int fd)>& taken);
