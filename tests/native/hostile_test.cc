@@ -211,6 +211,7 @@ TEST_F(HostileGuest, FillsSocketsWithMessages) { expect_held("fills_connections"
 TEST_F(HostileGuest, FillsSocketsWithAnswers) { expect_held("fills_connections", {"answers"}); }
 TEST_F(HostileGuest, HoardsPipes) { expect_held("hoards_pipes"); }
 TEST_F(HostileGuest, HoardsFifos) { expect_held("hoards_pipes", {"fifos"}); }
+TEST_F(HostileGuest, HoardsEvents) { expect_held("hoards_events"); }
 TEST_F(HostileGuest, HoardsTexts) { expect_held("hoards_texts"); }
 TEST_F(HostileGuest, TakesPagesOfTheImage) { expect_held("takes_pages_of_the_image"); }
 TEST_F(HostileGuest, LowersItsScore) { expect_held("lowers_its_score"); }

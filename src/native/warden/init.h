@@ -119,6 +119,8 @@ class Init {
   unsigned looks_ = 0;
   std::uint64_t used_bytes_ = 0;
   SocketMemory sockets_;
+  pid_t socket_holder_ = 0;         // who was ended for those that he had
+  std::int64_t socket_end_ms_ = 0;  // until when his end is waited for
   KernelHoards hoards_;
   Activity activity_;  // since the last look
   // What was left at that, where it has found all that there was; 0: that is not known.

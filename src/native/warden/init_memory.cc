@@ -75,6 +75,7 @@ bool Init::was_killed_for_memory() noexcept {
 // that is so; in between what the last look found counts.
 void Init::watch_memory() noexcept {
   constexpr unsigned looks_between = 5;
+  constexpr int longest_end_ms = 1000;
   if (plan_.isolation == Isolation::gvisor) return watch_memory_of_gvisor();
   (void)was_killed_for_memory();
   Processes::Use use = processes_.rough_use(&activity_);
@@ -110,9 +111,14 @@ void Init::watch_memory() noexcept {
     if (use.largest == 0 || is_within()) return;
   }
   pid_t victim = shared_.largest_bytes > use.largest_bytes ? shared_.largest : use.largest;
-  if (const pid_t holder = processes_.with_most_files();
-      holder != 0 && sockets > std::max(use.private_bytes, shared_.bytes))
-    victim = holder;
+  if (sockets > std::max(use.private_bytes, shared_.bytes)) {
+    // They go with who has them, a moment after he has none any more.
+    if (looks::now_ms() < socket_end_ms_ && !Processes::has_ended(socket_holder_)) return;
+    if (const pid_t holder = processes_.with_most_files(); holder != 0) victim = holder;
+    sockets_.forget();
+    socket_holder_ = victim;
+    socket_end_ms_ = looks::now_ms() + longest_end_ms;
+  }
   end_for_memory(victim);
   mapped_ = 0;  // the next look is a whole one
 }

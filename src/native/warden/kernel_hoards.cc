@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -21,6 +22,7 @@
 #include <string_view>
 
 #include "native/warden/fd.h"
+#include "native/warden/guest_file.h"
 #include "native/warden/looks.h"
 #include "native/warden/score.h"
 
@@ -91,16 +93,35 @@ class Sample {
   std::uint64_t all_ = 0;
 };
 
+constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t pipe_pages = 2;     // that it has however many there are
 constexpr std::uint64_t text_pages = 2;     // of /proc, once somebody has begun to read it
 constexpr std::uint64_t list_pages = 1024;  // the same of what may say all watches of an epoll
 
 // Of one table of open files.
 struct Table {
-  Sample epolls;
+  Sample epolls, inotifies;
   std::uint64_t pages = 0;
   bool has_any = false;
 };
+
+constexpr std::string_view of_epoll("anon_inode:[eventpoll]"), of_inotify("anon_inode:inotify");
+
+// Of events that nobody has read: each takes more than it says.
+std::uint64_t event_pages(pid_t thread, int number) noexcept {
+  constexpr int bytes_of_one = 4;
+  Fd file = guest_file(thread, number);
+  if (!file) return 0;
+  Path path{};
+  std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", file.get());
+  std::array<char, of_inotify.size() + 1> target{};
+  int bytes = 0;
+  // By now it may be another one.
+  if (::readlink(path.data(), target.data(), target.size()) > 0 && of_inotify == target.data())
+    (void)::ioctl(file.get(), FIONREAD, &bytes);
+  leave_guest_file(file);
+  return static_cast<std::uint64_t>(std::max(bytes, 0)) * bytes_of_one / page_bytes;
+}
 
 // What the kernel keeps for a file beyond the file. Neither what is no file of a file system nor a
 // socket keeps anything that is not counted elsewhere.
@@ -120,8 +141,17 @@ void take_file(int folder, const char* name, Table& table) noexcept {
   std::array<char, 64> target{};
   const ssize_t size = ::readlinkat(folder, name, target.data(), target.size());
   const std::string_view what(target.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  if (what == "anon_inode:[eventpoll]") table.epolls.take(number);
+  if (what == of_epoll) table.epolls.take(number);
+  if (what == of_inotify) table.inotifies.take(number);
   table.pages += pages_of(folder, name, what);
+}
+
+// Of all that there are, as of some of them.
+template <typename Count>
+std::uint64_t count_all(const Sample& sample, Count&& count) noexcept {
+  std::uint64_t counted = 0;
+  for (const int number : sample.some()) counted += count(number);
+  return sample.some().empty() ? 0 : counted * sample.all() / sample.some().size();
 }
 
 constexpr std::uint64_t area_bytes = 256;  // with its part of what finds it
@@ -171,12 +201,10 @@ std::optional<KernelHoards::Open> open_of(pid_t pid, pid_t thread) noexcept {
     take_file(::dirfd(folder), entry->d_name, table);
   ::closedir(folder);
   if (!table.has_any) return std::nullopt;
-  std::uint64_t watches = 0;
-  const std::span<const int> some = table.epolls.some();
-  for (const int number : some) watches += lines_of(pid, thread, number);
-  return KernelHoards::Open{
-      .watches = some.empty() ? 0 : watches * table.epolls.all() / some.size(),
-      .pages = table.pages};
+  const auto watches = [&](int number) { return lines_of(pid, thread, number); };
+  const auto events = [&](int number) { return event_pages(thread, number); };
+  return KernelHoards::Open{.watches = count_all(table.epolls, watches),
+                            .pages = table.pages + count_all(table.inotifies, events)};
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 // all would leave no server a connection. Areas of memory: 65,530 of each process, whatever is in
 // them. Pipes: two pages each, however many there are; beside that the kernel leaves all processes
 // of a user together larger ones of some tens of megabytes. Texts of /proc that somebody has begun
-// to read and has not closed. And it holds what says who is ended first where the machine has no
-// memory, which a guest can write.
+// to read and has not closed, and events of inotify that nobody has read. And it holds what says
+// who is ended first where the machine has no memory, which a guest can write.
 #pragma once
 
 #include <sys/types.h>
@@ -30,7 +30,7 @@ class KernelHoards {
   // What a process has open.
   struct Open {
     std::uint64_t watches = 0;  // of epoll
-    std::uint64_t pages = 0;    // of pipes, and texts of /proc
+    std::uint64_t pages = 0;    // of pipes, texts of /proc, events
   };
   // Those without whom there is room again. Now and then: otherwise nobody.
   std::span<const pid_t> look(Processes& processes, const Room& room) noexcept;

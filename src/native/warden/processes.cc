@@ -467,6 +467,10 @@ std::uint64_t Processes::peak_bytes(pid_t pid) noexcept {
   return kilobytes_of(status_of(pid, text).text, "VmHWM:");
 }
 
+bool Processes::has_ended(pid_t pid) noexcept {
+  return is_over(state_of(pid)) && is_over(state_of(speaker_of(pid)));
+}
+
 std::uint64_t Processes::all_bytes() noexcept {
   Text text{};
   return kilobytes_of(read_text("/proc/meminfo", text), "AnonPages:");

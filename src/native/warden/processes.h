@@ -90,6 +90,8 @@ class Processes {
   // 0: it has none, or is gone.
   static std::uint64_t peak_bytes(pid_t pid) noexcept;
   Mark mark_of(pid_t pid) const noexcept;
+  // And has nothing open any more.
+  static bool has_ended(pid_t pid) noexcept;
   // What all have together, files in memory included, as gVisor's kernel counts it.
   static std::uint64_t all_bytes() noexcept;
   static std::uint64_t system_v_bytes() noexcept;

@@ -18,19 +18,14 @@
 #include <cstddef>
 #include <string_view>
 
-#include "native/warden/alarm.h"
 #include "native/warden/filter.h"
+#include "native/warden/guest_file.h"
 #include "native/warden/load_filter.h"
 
 namespace cloche::warden {
 namespace {
 
 constexpr unsigned long wait_killable = 1UL << 5;  // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-constexpr unsigned pidfd_of_thread = O_EXCL;       // PIDFD_THREAD
-constexpr long pidfd_getfd = 438;
-
-constexpr int close_wait_ms = 1;
-
 constexpr std::uint32_t offset_of(unsigned argument) {
   return static_cast<std::uint32_t>(offsetof(seccomp_data, args) +
                                     argument * sizeof(std::uint64_t));
@@ -76,31 +71,6 @@ int load(Program& filter, unsigned long flags) {
   return load_filter(program, SECCOMP_FILTER_FLAG_NEW_LISTENER | flags);
 }
 
-// The process that a thread is of; 0: it is gone.
-pid_t process_of(pid_t thread) {
-  std::array<char, 64> path{"/proc/"};
-  char* const end = std::to_chars(path.data() + 6, path.data() + path.size() - 8, thread).ptr;
-  std::copy_n("/status", 8, end);
-  std::array<char, 1024> text{};
-  const Fd file(::open(path.data(), O_RDONLY | O_CLOEXEC));
-  const ssize_t got = file ? ::read(file.get(), text.data(), text.size()) : -1;
-  const std::string_view status(text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  constexpr std::string_view field("\nTgid:\t");
-  const std::size_t at = status.find(field);
-  pid_t process = 0;
-  if (at != std::string_view::npos)
-    (void)std::from_chars(status.data() + at + field.size(), status.data() + status.size(),
-                          process);
-  return process;
-}
-
-Fd socket_of(pid_t thread, int number) {
-  Fd process(static_cast<int>(::syscall(SYS_pidfd_open, thread, pidfd_of_thread)));
-  if (!process) process.reset(static_cast<int>(::syscall(SYS_pidfd_open, process_of(thread), 0)));
-  if (!process) return {};
-  return Fd(static_cast<int>(::syscall(pidfd_getfd, process.get(), number, 0)));
-}
-
 bool copy_from(pid_t thread, std::uint64_t address, void* to, std::size_t size) {
   const iovec here{to, size};
   const iovec there{reinterpret_cast<void*>(address), size};
@@ -120,11 +90,8 @@ Question::Call call_of(int number) {
   }
 }
 
-// A guest may have closed it meanwhile, and have told it to wait.
 void leave_socket(Question& question) {
-  if (!question.socket) return;
-  const Alarm ends(close_wait_ms);
-  question.socket.reset();
+  if (question.socket) leave_guest_file(question.socket);
 }
 
 }  // namespace
@@ -153,7 +120,7 @@ bool Questions::look(Question& question) const noexcept {
   const std::uint64_t size = question.arguments[2] & 0xffffffff;
   // What cannot be read is the kernel's to refuse.
   if (copy_name(question.thread, question.arguments[1], size, question.to))
-    question.socket = socket_of(question.thread, static_cast<int>(question.arguments[0]));
+    question.socket = guest_file(question.thread, static_cast<int>(question.arguments[0]));
   // Only now is it certain that the thread was that one.
   if (is_open(question.id)) return true;
   leave_socket(question);
@@ -183,7 +150,7 @@ void Questions::let_go(Question& question) const noexcept {
 // As the kernel would, which is never told to: it would read the size once more. A program that may
 // not be looked into has the size that all begin with.
 void Questions::size_buffer(Question& question) const noexcept {
-  question.socket = socket_of(question.thread, static_cast<int>(question.arguments[0]));
+  question.socket = guest_file(question.thread, static_cast<int>(question.arguments[0]));
   answer(question, question.socket ? set_size(question) : errno == EPERM ? 0 : errno);
 }
 

@@ -30,9 +30,10 @@ constexpr std::array devices_of_box{
     Device{"null", "/dev/null"},     Device{"zero", "/dev/full"},       Device{"full", "/dev/full"},
     Device{"random", "/dev/random"}, Device{"urandom", "/dev/urandom"}, Device{"tty", "/dev/tty"}};
 // Of the machine, not of the box; the kernel would refuse most of them to the box's root anyway.
+// Who reads of locks, of which there are as many as he likes, keeps the whole machine from its own.
 constexpr std::array hidden_files{"/proc/kcore",         "/proc/keys",       "/proc/kallsyms",
                                   "/proc/sysrq-trigger", "/proc/timer_list", "/proc/interrupts",
-                                  "/proc/cmdline"};
+                                  "/proc/cmdline",       "/proc/locks"};
 constexpr std::array hidden_folders{"/proc/acpi", "/proc/scsi", "/proc/bus", "/proc/fs"};
 
 // The file system in memory that holds all that a box changes.

@@ -13,6 +13,8 @@ class SocketMemory {
  public:
   // As far as it is known to be, where no more than `room` is left.
   std::uint64_t bytes(std::uint64_t room) noexcept;
+  // Somebody was ended for it: the kernel is asked anew.
+  void forget() noexcept { next_ms_ = 0; }
 
  private:
   std::uint64_t network_bytes(std::uint64_t count) noexcept;

@@ -21,9 +21,11 @@ int main(void) {
       "/proc/sys/fs/binfmt_misc/register", "/proc/irq/0/smp_affinity"};
   for (unsigned i = 0; i < sizeof settings / sizeof *settings; ++i)
     must_fail(settings[i], open(settings[i], O_WRONLY));
+  const int locked = open("/tmp/locked", O_CREAT | O_RDWR, 0600);
+  fcntl(locked, F_SETLK, &(struct flock){.l_type = F_WRLCK});
   const char* secrets[] = {"/proc/kcore",      "/proc/keys",       "/proc/kallsyms",
                            "/proc/timer_list", "/proc/interrupts", "/proc/cmdline",
-                           "/dev/mem",         "/dev/kmsg"};
+                           "/proc/locks",      "/dev/mem",         "/dev/kmsg"};
   for (unsigned i = 0; i < sizeof secrets / sizeof *secrets; ++i) must_be_empty(secrets[i]);
   int trigger = open("/proc/sysrq-trigger", O_WRONLY);
   struct stat of = {0};
