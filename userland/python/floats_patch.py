@@ -35,8 +35,17 @@ def exponents(module):
         module.change(name, body[:start] + assemble("local.get 1; i32.const 0; i32.store") + body[start:])
 
 
+def orders(module, functions):
+    """Before a ufunc is made: orders.c."""
+    name = "PyUFunc_FromFuncAndDataAndSignatureAndIdentity"
+    body, _, start = with_locals(module.body(name), 12, 0)
+    module.change(name, body[:start] + assemble("local.get 2; local.get 3; local.get 4; local.get 5; call FUNCTION",
+                                                FUNCTION=functions["cloche_before_ufunc"]) + body[start:])
+
+
 def patch(module, functions):
     exponents(module)
+    orders(module, functions)
     loop = "generic_wrapped_legacy_loop"
     if module.body(loop).count(b"\x28\x02\x10") != 1:
         raise PatchError(f"{loop} is not as expected")
