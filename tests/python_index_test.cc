@@ -19,17 +19,19 @@ using ::testing::HasSubstr;
 // An index of wheels, made by a program in a sandbox: `index.py` makes the files and then serves
 // them inside the sandbox, which needs no policy.
 constexpr const char* index_program = R"py(
-import base64, hashlib, http.server, json, sys, zipfile
+import base64, hashlib, http.server, json, os, sys, zipfile
 pages, files = {}, {}
 def digest(data): return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-def add(name, version, requires=(), tag="py3-none-any", head="", meta=False, **fields):
+def add(name, version, requires=(), tag="py3-none-any", head="", meta=False, load=0, **fields):
     info, file = f"{name}-{version}.dist-info", f"{name}-{version}-{tag}.whl"
     text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{head}" + "".join(f"Requires-Dist: {r}\n" for r in requires)
     parts = {f"{name}/__init__.py": f"version = {version!r}\n", f"{info}/METADATA": text, f"{info}/WHEEL": "Wheel-Version: 1.0\n"}
+    if load: parts[f"{name}/load"] = version * load
     with zipfile.ZipFile(file, "w") as box:
         for part, content in parts.items(): box.writestr(part, content)
         box.writestr(f"{info}/RECORD", "".join(f"{p},sha256={digest(c.encode())},{len(c)}\n" for p, c in parts.items()) + f"{info}/RECORD,,\n")
     data = files[file] = open(file, "rb").read()
+    if load: os.unlink(file)
     entry = {"filename": file, "url": f"../../f/{file}", "hashes": {"sha256": hashlib.sha256(data).hexdigest()}, **fields}
     if meta:
         files[file + ".metadata"] = text.encode()
@@ -40,8 +42,9 @@ add("app", "2.0", ["lib>=2", "other[fast]; python_version > '3'", "nope; sys_pla
 add("other", "1.0", ["six", "speedy; extra == 'fast'"], head="Provides-Extra: fast\n")
 for version in "1.0", "1.5", "2.0", "3.0a1": add("lib", version)
 add("lib", "2.1", yanked="it is broken"); add("lib", "9.0", **{"requires-python": ">=3.99"})
-add("speedy", "0.1"); add("native", "1.0", tag="cp312-cp312-manylinux_2_17_x86_64")
+add("speedy", "0.1"); add("native", "1.0", tag="cp312-cp312-manylinux_2_17_x86_64"); add("native", "0.9", tag="cp39-cp39-win_amd64")
 add("bad", "1.0", hashes={"sha256": "0" * 64}); pages["source"] = [{"filename": "source-1.0.tar.gz", "url": "s"}]
+for version in sys.argv[2:]: add("heavy", version, ["lib<1"] if version > "1" else [], load=7 << 20)
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     def do_GET(self):
@@ -87,11 +90,26 @@ pip index versions lib; pip install --no-index speedy | cat; kill %1)sh"});
   for (const char* words :
        {"WARNING: lib 2.1 is a yanked version. Reason: it is broken",
         "satisfies the requirement lib>=9 (from versions: 1.0, 1.5, 2.0, 2.1, 3.0a1)",
-        "native code for cp312-cp312-manylinux_2_17_x86_64", "only source archives",
-        "bad-1.0-py3-none-any.whl is damaged", "app requires lib<2", "DO NOT MATCH THE HASHES",
+        "native-1.0-cp312-cp312-manylinux_2_17_x86_64.whl is not a supported wheel",
+        "only source archives", "bad-1.0-py3-none-any.whl is damaged", "app requires lib<2",
+        "DO NOT MATCH THE HASHES",
         "have their versions pinned with ==", "\nPackage not found. Available: "}) {
     EXPECT_THAT(result.stderr_data, HasSubstr(words));
   }
+}
+
+// Files that were fetched only to see what they want take no room from what is installed.
+TEST(PipIndex, GivesUpFilesOfItsCacheForRoom) {
+  const auto sandbox = make_sandbox({.file_limit_bytes = 40 << 20,
+                                     .environment = {
+                                         {"PIP_INDEX_URL", "http://127.0.0.1:8080/simple"},
+                                         {"PIP_RETRIES", "0"},
+                                     }});
+  ASSERT_TRUE(sandbox->files().write("/workspace/index.py", index_program));
+  const RunResult result = sandbox->run({.script = R"sh(
+mkfifo up; mkdir w; (cd w; exec python3 ../index.py serve 1 2 3 4 5 6 7 8 9) >up 2>log & read line <up
+for name in heavy lib; do pip install -q $name && python3 -c "import $name; print($name.version)"; done; kill %1)sh"});
+  EXPECT_EQ(result.stdout_data, "1\n2.0\n") << result.stderr_data;
 }
 
 TEST(PipIndex, IsReachedWhereThePolicyAllowsIt) {

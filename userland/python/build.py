@@ -25,6 +25,7 @@ import bundle
 import extensions
 import guest_patch
 import library_sources
+import zone_files
 from distributions import BUILTIN, COMPANIONS, LEFT_OUT, PRELOAD, TOP_LEVEL
 
 HERE = Path(__file__).resolve().parent
@@ -199,7 +200,7 @@ def standard_library(files: dict[str, bytes], version: str, packages: list[dict]
 
 def time_zones(files: dict[str, bytes]) -> dict:
     prefix = "tzdata/zoneinfo/"
-    own = {name.removeprefix(prefix): content for name, content in files.items()
+    own = {name.removeprefix(prefix): zone_files.with_first_version(content) for name, content in files.items()
            if name.startswith(prefix) and not name.endswith(".pyc")}
     return {"name": "zoneinfo", "version": "", "summary": "time zones", "requires": [], "provides": [], "files": own}
 

@@ -1,5 +1,6 @@
 """Changes the interpreter's WebAssembly where no Python code can: the numbers and texts of errors, threads (threads_patch.py), local
-time (zone_patch.py), where free memory lies (heap_patch.py), and numpy's integers (numpy_patch.py).
+time (zone_patch.py), where free memory lies (heap_patch.py), numpy's integers (numpy_patch.py), and integers that are made of floats
+(conversions_patch.py).
 
 wasi-libc has WASI's error numbers and musl's texts. Agents compare with Linux's ("[Errno 2]"), so the two functions of CPython that
 make exceptions of `errno` translate it by a table, and strerror's texts become glibc's. Functions are found by the names that the
@@ -9,6 +10,7 @@ import re
 import sys
 from pathlib import Path
 
+import conversions_patch
 import extensions_patch
 import heap_patch
 import numpy_patch
@@ -96,5 +98,6 @@ def patch(source):
     zone_patch.patch(module)
     heap_patch.patch(module)
     numpy_patch.patch(module)
+    conversions_patch.patch(module)
     extensions_patch.patch(module)
     return module.written()

@@ -55,15 +55,15 @@ def once(pattern, body, what):
     return found[0]
 
 
-def with_locals(body, parameters, count):
-    """The body with `count` more locals of 32 bits, the index of the first, and where the instructions begin."""
+def with_locals(body, parameters, count, kind=I32):
+    """The body with `count` more locals, the index of the first, and where the instructions begin."""
     groups, at = uleb(body, 0)
     first = parameters
     for _ in range(groups):
         number, at = uleb(body, at)
         first += number
         at += 1
-    head = encode(groups + 1) + body[uleb(body, 0)[1]:at] + bytes([count, I32])
+    head = encode(groups + 1) + body[uleb(body, 0)[1]:at] + bytes([count, kind])
     return head + body[at:], first, len(head)
 
 

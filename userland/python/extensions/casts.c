@@ -1,46 +1,10 @@
 /* The module _casts: what becomes of a float that is converted to an integer in numpy. What does not fit becomes what x86-64 makes of it,
  * as on the machines that programs are written on: WebAssembly's instructions give the nearest integer, and tell of nothing. numpy warns of
  * it there, and here. userland/python/lib/_cloche/libraries/floats.py says for which of its types. */
-#include <Python.h>
+#include "numpy.h"
 
-enum { HALF = 23, FLOAT = 11, DOUBLE = 12, QUAD = 13, CFLOAT = 14, CDOUBLE = 15, CQUAD = 16 }; /* numpy's numbers of types */
-enum { FIRST_INTEGER = 1, INTEGERS = 10 };                              /* byte to ulonglong */
-
-/* The beginnings of numpy's structures. */
-typedef int Loop(void *context, char *const *data, const Py_ssize_t *dimensions, const Py_ssize_t *steps, void *auxiliary);
-
-typedef struct {
-  PyObject_HEAD
-  char *name;
-  int inputs, outputs, casting, flags;
-  void *functions[5];
-  Loop *strided, *contiguous, *unaligned_strided, *unaligned_contiguous;
-} Method;
-
-typedef struct {
-  PyObject_HEAD
-  void *types;
-  Method *method;
-} BoundMethod;
-
-typedef struct {
-  PyObject_HEAD
-  PyTypeObject *type;
-  char kind, character, order, unused;
-  int number;
-} Descriptor;
-
-typedef struct {
-  void *caller, *method;
-  Descriptor *const *types;
-  void *unused;
-  unsigned long long flags;
-} Context;
-enum { SAME_VALUE = 1 };
-
-void npy_set_floatstatus_invalid(void);
-void npy_set_floatstatus_overflow(void);
-float npy_half_to_float(unsigned short half);
+enum { FIRST_INTEGER = 1, INTEGERS = 10 }; /* byte to ulonglong */
+enum { SAME_VALUE = 1 };                   /* a flag of a context */
 
 /* Integers of up to 32 bits are made of the signed one of 32 bits, uint32 of that of 64, and uint64 in two halves: what does not fit into
  * the wider one becomes its least. `odd` is set where that was so. */
@@ -292,7 +256,7 @@ static int refuses(const Context *context, char *const *data, Py_ssize_t count, 
 
 /* From a float as it lies in memory, of which a complex number's second part is left out. */
 #define CAST(from, stored, read, to, made, by, dense)                                                               \
-  static int from##_to_##to(void *context, char *const *data, const Py_ssize_t *dimensions, const Py_ssize_t *steps, void *auxiliary) { \
+  static int from##_to_##to(const Context *context, char *const *data, const Py_ssize_t *dimensions, const Py_ssize_t *steps, void *auxiliary) { \
     const char *source = data[0];                                                                                   \
     char *target = data[1];                                                                                         \
     if (refuses(context, data, dimensions[0], steps)) return -1;                                                    \
@@ -380,7 +344,7 @@ static int dense_narrowed(char *source, char *target, Py_ssize_t count) {
   return overflows;
 }
 #define NARROWS(name, read, written)                                                                                \
-  static int name(void *context, char *const *data, const Py_ssize_t *dimensions, const Py_ssize_t *steps, void *auxiliary) { \
+  static int name(const Context *context, char *const *data, const Py_ssize_t *dimensions, const Py_ssize_t *steps, void *auxiliary) { \
     const Py_ssize_t count = dimensions[0];                                                                         \
     if (refuses(context, data, count, steps)) return -1;                                                            \
     const int is_dense = read == written && steps[0] == read * sizeof(double) && steps[1] == written * sizeof(float); \
@@ -393,7 +357,28 @@ NARROWS(double_to_cfloat, 1, 2)
 NARROWS(cdouble_to_float, 2, 1)
 NARROWS(cdouble_to_cfloat, 2, 2)
 
+/* From long doubles numpy's own loops convert. A number that is endless only then was too large, of which numpy warns as well. */
+static Loop *own_from_quad[2][HALF + 1];
+static int from_quad(const Context *context, char *const *data, const Py_ssize_t *dimensions, const Py_ssize_t *steps, void *auxiliary) {
+  const int is_complex = context->types[0]->number == CQUAD, to = context->types[1]->number;
+  const int status = own_from_quad[is_complex][to](context, data, dimensions, steps, auxiliary);
+  const int parts = to == CFLOAT || to == CDOUBLE ? 1 + is_complex : 1, size = to == CFLOAT ? sizeof(float) : sizeof(double);
+  int overflows = 0;
+  for (Py_ssize_t i = 0; i < dimensions[0]; ++i) {
+    for (int k = 0; k < parts; ++k) {
+      const double made = part_of(data[1] + i * steps[1] + k * size, to);
+      Quad value;
+      memcpy(&value, data[0] + i * steps[0] + k * sizeof value, sizeof value);
+      overflows |= made - made != 0 && (value.high >> FRACTION_OF_HIGH & LIMIT) != LIMIT;
+    }
+  }
+  if (overflows) npy_set_floatstatus_overflow();
+  return status;
+}
+
 static Loop *loop_for(int from, int to) {
+  const int is_narrower = to == HALF || to == FLOAT || to == DOUBLE || to == CFLOAT || to == CDOUBLE;
+  if (is_narrower && (from == QUAD || from == CQUAD)) return from_quad;
   if (to == FLOAT) return from == DOUBLE ? double_to_float : from == CDOUBLE ? cdouble_to_float : NULL;
   if (to == CFLOAT) return from == DOUBLE ? double_to_cfloat : from == CDOUBLE ? cdouble_to_cfloat : NULL;
   if (to < FIRST_INTEGER || to >= FIRST_INTEGER + INTEGERS) return NULL;
@@ -417,6 +402,7 @@ static PyObject *replace(PyObject *Py_UNUSED(module), PyObject *args) {
   Method *const method = bound->method;
   if (method->inputs != 1 || method->outputs != 1 || method->strided == NULL)
     return PyErr_Format(PyExc_ValueError, "numpy's conversions are not as expected");
+  if (loop == from_quad && method->strided != loop) own_from_quad[from == CQUAD][to] = method->strided;
   method->strided = method->contiguous = loop;
   if (method->unaligned_strided != NULL) method->unaligned_strided = method->unaligned_contiguous = loop;
   Py_RETURN_NONE;

@@ -1,63 +1,23 @@
 /* The module _floats: what numpy warns of. WebAssembly's arithmetic sets no flags, so what it would have set is seen by the results: one
  * that is no finite number, of operands that are. userland/python/floats_patch.py has numpy call what is here,
  * userland/python/lib/_cloche/libraries/floats.py says for which of its functions. */
-#include <Python.h>
+#include "floats.h"
 
-enum { DIVIDE = 1, OVERFLOWS = 2, INVALID = 8 };              /* numpy's flags */
-enum { HALF = 23, FLOAT = 11, DOUBLE = 12, CFLOAT = 14, CDOUBLE = 15, TIMEDELTA = 22 }; /* numpy's numbers of types */
-enum { NOT_WATCHED, PLAIN, POLES, BY_ZERO, POWERS, REMAINDER }; /* which infinite results are a division by zero */
-enum { NAN_CLASS = 1, INF_CLASS = 2, ZERO_CLASS = 4, ENDLESS = NAN_CLASS | INF_CLASS };
+enum { NOT_WATCHED, PLAIN, POLES, BY_ZERO, WHOLE_QUOTIENT, POWERS, REMAINDER, PRODUCT, TOGETHER }; /* which infinite results are a division by zero */
 enum { NO_ARITHMETIC, ADD, SUBTRACT, MULTIPLY, QUOTIENT };     /* what is computed here */
 enum { MOST = 5, BLOCK = 2048, WIDEST = 16, PLACES = 256 };
-
-/* The beginnings of numpy's structures. */
-typedef struct {
-  PyObject_HEAD
-  int inputs, outputs;
-} Ufunc;
-
-typedef struct {
-  PyObject_HEAD
-  PyTypeObject *type;
-  char kind, character, order, unused;
-  int number;
-} Descriptor;
-
-typedef struct {
-  Ufunc *caller;
-  void *method;
-  Descriptor *const *types;
-} Context;
-
-typedef struct {
-  void *functions[4];
-  void (*loop)(char **, const Py_ssize_t *, const Py_ssize_t *, void *);
-  void *data;
-  int may_raise;
-} Loop;
-
-void npy_set_floatstatus_divbyzero(void);
-void npy_set_floatstatus_overflow(void);
-void npy_set_floatstatus_invalid(void);
-int PyUFunc_GiveFloatingpointErrors(const char *name, int flags);
-
-/* One operand of a loop. */
-typedef struct {
-  int number, size, parts; /* of a type: as numpy counts, bytes of a part, 0 parts: none that could be endless */
-  char *at;
-  Py_ssize_t step;
-} Operand;
 
 static struct {
   const void *ufunc;
   int rule, arithmetic;
 } watched[PLACES];
-static PyTypeObject *ufunc_type, *inexact_type, *generic_type;
+PyTypeObject *generic_type;
+static PyTypeObject *ufunc_type, *inexact_type;
 /* The types of single numbers: bytes of a part, and parts. */
 static struct {
   PyTypeObject *type;
   int size, parts;
-} number_types[] = {{NULL, 8, 1}, {NULL, 4, 1}, {NULL, 2, 1}, {NULL, 8, 2}, {NULL, 4, 2}};
+} number_types[] = {{NULL, 8, 1}, {NULL, 4, 1}, {NULL, 2, 1}, {NULL, 8, 2}, {NULL, 4, 2}, {NULL, 16, 1}, {NULL, 16, 2}};
 enum { NUMBER_TYPES = sizeof number_types / sizeof *number_types };
 static char kept[MOST][BLOCK * WIDEST]; /* operands that the results take the place of */
 
@@ -67,12 +27,14 @@ static int place_of(const void *ufunc) {
   return place;
 }
 
-static Operand operand(const Descriptor *type, char *at, Py_ssize_t step) {
-  Operand made = {type->number, 0, 0, at, step};
-  switch (type->number) {
+Operand operand(int number, char *at, Py_ssize_t step) {
+  Operand made = {number, 0, 0, at, step};
+  switch (number) {
     case HALF: made.size = 2, made.parts = 1; break;
     case FLOAT: made.size = 4, made.parts = 1; break;
     case DOUBLE: made.size = 8, made.parts = 1; break;
+    case QUAD: made.size = 16, made.parts = 1; break;
+    case CQUAD: made.size = 16, made.parts = 2; break;
     case CFLOAT: made.size = 4, made.parts = 2; break;
     case CDOUBLE: made.size = 8, made.parts = 2; break;
     case TIMEDELTA: made.size = 8; break;
@@ -86,6 +48,12 @@ static int class_of_part(const char *at, int size) {
     memcpy(&bits, at, sizeof bits);
     return (bits & 0x7c00) == 0x7c00 ? (bits & 0x3ff ? NAN_CLASS : INF_CLASS) : bits & 0x7fff ? 0 : ZERO_CLASS;
   }
+  if (size == 16) {
+    unsigned long long parts[2];
+    memcpy(parts, at, sizeof parts);
+    const unsigned long long high = parts[1] << 1, limit = 0x7fffULL << 49; /* without its sign */
+    return high >= limit ? (high > limit || parts[0] != 0 ? NAN_CLASS : INF_CLASS) : high | parts[0] ? 0 : ZERO_CLASS;
+  }
   double value;
   if (size == 4) {
     float single;
@@ -97,8 +65,7 @@ static int class_of_part(const char *at, int size) {
   return value != value ? NAN_CLASS : value - value != 0 ? INF_CLASS : value == 0 ? ZERO_CLASS : 0;
 }
 
-/* What the element `i` is: ZERO_CLASS where all parts are. */
-static int class_of(const Operand *operand, Py_ssize_t i) {
+int class_of(const Operand *operand, Py_ssize_t i) {
   const char *at = operand->at + i * operand->step;
   if (operand->parts == 0) {
     long long value = 1;
@@ -111,13 +78,17 @@ static int class_of(const Operand *operand, Py_ssize_t i) {
   return ((first | second) & ENDLESS) | (first & second & ZERO_CLASS);
 }
 
-/* What the flags of one operation would have been. `inputs` are the classes of all operands together. */
-static int flags_of(int rule, int result, int inputs, int first, int last, int is_complex) {
-  if (inputs & NAN_CLASS || (is_complex && inputs & ENDLESS)) return 0;
+/* What the flags of one operation would have been. `inputs` are the classes of all operands together. Which functions of complex numbers that
+ * are endless set flags is known of the arithmetic alone. */
+static int flags_of(int rule, int result, int inputs, int first, int last, int is_complex, int is_arithmetic) {
+  if (inputs & NAN_CLASS || (is_complex && !is_arithmetic && inputs & ENDLESS)) return 0;
   int flags = result & NAN_CLASS ? INVALID : 0;
   if (result & INF_CLASS && !(inputs & INF_CLASS)) {
-    const int is_pole = rule == POLES || (rule == BY_ZERO && last & ZERO_CLASS) || (rule == POWERS && first & ZERO_CLASS);
-    flags |= is_pole ? DIVIDE : OVERFLOWS;
+    const int is_by_zero = (rule == BY_ZERO || rule == WHOLE_QUOTIENT) && last & ZERO_CLASS;
+    if (is_by_zero || rule == POLES || (rule == POWERS && first & ZERO_CLASS))
+      flags |= DIVIDE;
+    else
+      flags |= rule == WHOLE_QUOTIENT ? OVERFLOWS | INVALID : OVERFLOWS; /* that is compared with what it was rounded from */
   }
   return flags;
 }
@@ -227,10 +198,9 @@ static int can_compute(const Operand *operands, Py_ssize_t count) {
   return operands[0].step != 0 || operands[1].step != 0;
 }
 
-/* 0: no element is endless, for sure. */
-static int may_be_endless(const Operand *operand, Py_ssize_t count) {
+int may_be_endless(const Operand *operand, Py_ssize_t count) {
   if (operand->parts == 0) return 0;
-  if (operand->size > 2 && operand->step == operand->size * operand->parts)
+  if ((operand->size == 4 || operand->size == 8) && operand->step == operand->size * operand->parts)
     return operand->size == 8 ? may_be_endless_double(operand->at, count * operand->parts)
                               : may_be_endless_float(operand->at, count * operand->parts);
   for (Py_ssize_t i = 0; i < count; ++i)
@@ -241,21 +211,21 @@ static int may_be_endless(const Operand *operand, Py_ssize_t count) {
 /* How many of the first elements need no closer look. */
 static Py_ssize_t unsuspicious(const Operand *operands, int inputs, int outputs, Py_ssize_t count) {
   const Operand *result = &operands[inputs];
-  if (inputs > 2 || outputs != 1 || result->parts != 1 || result->size == 2 || result->step != result->size) return 0;
+  if (inputs > 2 || outputs != 1 || result->parts != 1 || (result->size != 8 && result->size != 4) || result->step != result->size) return 0;
   for (int k = 0; k < inputs; ++k) {
     if (operands[k].number != result->number || (operands[k].step != 0 && operands[k].step != result->size)) return 0;
   }
   return result->size == 8 ? unsuspicious_double(operands, inputs, result, count) : unsuspicious_float(operands, inputs, result, count);
 }
 
-static void set_flags(int flags) {
+void set_flags(int flags) {
   if (flags & DIVIDE) npy_set_floatstatus_divbyzero();
   if (flags & OVERFLOWS) npy_set_floatstatus_overflow();
   if (flags & INVALID) npy_set_floatstatus_invalid();
 }
 
 /* `count` results that are there, element by element. */
-static int judged(int rule, const Operand *operands, int inputs, int outputs, Py_ssize_t count) {
+static int judged(int rule, int arithmetic, const Operand *operands, int inputs, int outputs, Py_ssize_t count) {
   int flags = 0;
   for (Py_ssize_t i = unsuspicious(operands, inputs, outputs, count); i < count; ++i) {
     for (int k = inputs; k < inputs + outputs; ++k) {
@@ -267,7 +237,8 @@ static int judged(int rule, const Operand *operands, int inputs, int outputs, Py
         if (input == 0) first = last;
         all |= last;
       }
-      flags |= flags_of(rule, result, all, first, last, operands[k].parts == 2);
+      const int own_rule = rule == WHOLE_QUOTIENT && operands[k].size == 2 ? BY_ZERO : rule; /* halves are divided as floats */
+      flags |= flags_of(own_rule, result, all, first, last, operands[k].parts == 2, arithmetic != NO_ARITHMETIC);
     }
   }
   return flags;
@@ -280,18 +251,32 @@ static int judged_reduction(int rule, const Operand *before, const Operand *valu
   const int first = class_of(before, 0);
   int others = 0;
   for (Py_ssize_t i = 0; i < count && !((first | others) & NAN_CLASS); ++i) others |= class_of(values, i);
-  return flags_of(rule, end, first | others, first, others, result->parts == 2);
+  return flags_of(rule, end, first | others, first, others, result->parts == 2, 0);
 }
 
-static void watch_loop(const Context *context, char *const *data, Py_ssize_t count, const Py_ssize_t *steps, const Loop *own, int rule,
+/* A time by a float: none at all where it is not within the range. */
+static int judged_times(int rule, const Operand *operands, Py_ssize_t count) {
+  if (operands[2].number != TIMEDELTA || operands[0].parts + operands[1].parts == 0) return 0;
+  int flags = 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (!(class_of(&operands[2], i) & NAN_CLASS)) continue;
+    const int last = class_of(&operands[1], i);
+    if (!((class_of(&operands[0], i) | last) & ENDLESS)) flags |= rule == BY_ZERO && last & ZERO_CLASS ? DIVIDE : INVALID;
+  }
+  return flags;
+}
+
+static void watch_loop(const Context *context, char *const *data, Py_ssize_t count, const Py_ssize_t *steps, const OldLoop *own, int rule,
                        int arithmetic) {
-  const int inputs = context->caller->inputs, outputs = context->caller->outputs, all = inputs + outputs;
+  const Ufunc *ufunc = context->caller;
+  const int inputs = ufunc->inputs, outputs = ufunc->outputs, all = inputs + outputs;
   Operand operands[MOST];
-  for (int k = 0; k < all; ++k) operands[k] = operand(context->types[k], data[k], steps[k]);
+  for (int k = 0; k < all; ++k) operands[k] = operand(context->types[k]->number, data[k], steps[k]);
   int is_exact = 1;
   for (int k = inputs; k < all; ++k) is_exact &= operands[k].parts == 0;
   if (is_exact) {
     own->loop((char **)data, &count, steps, own->data);
+    if (inputs == 2 && data[0] != data[2] && data[1] != data[2]) set_flags(judged_times(rule, operands, count));
     return;
   }
   char *places[MOST];
@@ -304,13 +289,16 @@ static void watch_loop(const Context *context, char *const *data, Py_ssize_t cou
     return;
   }
   const int is_computed = arithmetic != NO_ARITHMETIC && can_compute(operands, count);
-  for (Py_ssize_t done = 0; done < count; done += BLOCK) {
+  Py_ssize_t block = BLOCK;
+  for (int k = 0; k < inputs; ++k)
+    if (operands[k].size * operands[k].parts > WIDEST) block = BLOCK / 2;
+  for (Py_ssize_t done = 0; done < count; done += block) {
     if (is_computed) {
       done += COMPUTED[operands[0].number == FLOAT][arithmetic](operands[0].at + done * operands[0].step, operands[0].step,
                                                                 operands[1].at + done * operands[1].step, operands[1].step,
                                                                 operands[2].at + done * operands[2].step, count - done);
     }
-    const Py_ssize_t part = count - done < BLOCK ? count - done : BLOCK;
+    const Py_ssize_t part = count - done < block ? count - done : block;
     Operand here[MOST];
     for (int k = 0; k < all; ++k) {
       here[k] = operands[k];
@@ -332,18 +320,25 @@ static void watch_loop(const Context *context, char *const *data, Py_ssize_t cou
     own->loop(places, &part, steps, own->data);
     int may_be = 0;
     for (int k = inputs; k < all; ++k) may_be |= may_be_endless(&here[k], part);
-    if (may_be) set_flags(judged(rule, here, inputs, outputs, part));
+    if (may_be) set_flags(judged(rule, arithmetic, here, inputs, outputs, part));
   }
 }
 
 /* In place of numpy's generic_wrapped_legacy_loop. */
-int cloche_loop(const Context *context, char *const *data, const Py_ssize_t *dimensions, const Py_ssize_t *steps, const Loop *own) {
+int cloche_loop(const Context *context, char *const *data, const Py_ssize_t *dimensions, const Py_ssize_t *steps, const OldLoop *own) {
   const Ufunc *ufunc = context->caller;
   const int place = ufunc == NULL || Py_TYPE(ufunc) != ufunc_type ? -1 : place_of(ufunc);
-  if (place < 0 || watched[place].rule == NOT_WATCHED)
+  const int rule = place < 0 ? NOT_WATCHED : watched[place].rule;
+  if (rule == NOT_WATCHED) {
     own->loop((char **)data, dimensions, steps, own->data);
-  else
-    watch_loop(context, data, dimensions[0], steps, own, watched[place].rule, watched[place].arithmetic);
+  } else if (rule < PRODUCT) {
+    watch_loop(context, data, dimensions[0], steps, own, rule, watched[place].arithmetic);
+  } else {
+    char *places[MOST]; /* which such a loop may move */
+    memcpy(places, data, (ufunc->inputs + ufunc->outputs) * sizeof *places);
+    own->loop(places, dimensions, steps, own->data);
+    set_flags((rule == PRODUCT ? judged_product : judged_whole)(context, data, dimensions, steps));
+  }
   return own->may_raise && PyErr_Occurred() ? -1 : 0;
 }
 
@@ -354,7 +349,7 @@ static int number_type(const PyTypeObject *type) {
   return found;
 }
 
-/* One number as two parts, of which the second may be 0. Of a half only its class is kept. */
+/* One number as two parts, of which the second may be 0. Of a half and of a long double only its class is kept. */
 static int parts_of(PyObject *number, double parts[2]) {
   parts[1] = 0;
   const int type = number_type(Py_TYPE(number));
@@ -371,7 +366,7 @@ static int parts_of(PyObject *number, double parts[2]) {
   }
   const int size = number_types[type].size;
   for (int k = 0; k < number_types[type].parts; ++k) {
-    const char *at = (const char *)number + sizeof(PyObject) + k * size;
+    const char *at = (const char *)number + (size == 16 ? 16 : sizeof(PyObject)) + k * size; /* a long double's place */
     float single;
     switch (size) {
       case 8: memcpy(&parts[k], at, size); break;
@@ -410,14 +405,16 @@ static int is_of_numbers(const PyTypeObject *type, PyObject *const operands[2]) 
   return has_type || are_integers;
 }
 
-static int flags_of_number(PyObject *result, PyObject *first, PyObject *last, int rule) {
+static int flags_of_number(PyObject *result, PyObject *first, PyObject *last, int rule, int is_arithmetic) {
   const int type = number_type(Py_TYPE(result));
   if (type == NUMBER_TYPES) return 0;
   const int class = class_of_number(result, type);
   if (!(class & ENDLESS) || !is_of_numbers(Py_TYPE(result), (PyObject *[]){first, last})) return 0;
   const int of_first = class_of_number(first, type), of_last = class_of_number(last, type);
-  int flags = flags_of(rule, class, of_first | of_last, of_first, of_last, number_types[type].parts == 2);
-  if (number_types[type].size == 2) {
+  const int is_half = number_types[type].size == 2;
+  int flags = flags_of(rule == WHOLE_QUOTIENT && is_half ? BY_ZERO : rule, class, of_first | of_last, of_first, of_last,
+                       number_types[type].parts == 2, is_arithmetic);
+  if (is_half) {
     flags &= ~OVERFLOWS; /* numpy tells that of a half itself */
     if (rule == REMAINDER && of_last & ZERO_CLASS && of_first == 0) flags |= DIVIDE; /* it divides halves as well */
   }
@@ -430,18 +427,18 @@ static const struct {
   int rule;
 } OPERATIONS[] = {
     {"scalar add", PLAIN},          {"scalar subtract", PLAIN},     {"scalar multiply", PLAIN}, {"scalar divide", BY_ZERO},
-    {"scalar floor_divide", BY_ZERO}, {"scalar remainder", REMAINDER}, {"scalar power", POWERS},   {"scalar divmod", BY_ZERO},
+    {"scalar floor_divide", WHOLE_QUOTIENT}, {"scalar remainder", REMAINDER}, {"scalar power", POWERS}, {"scalar divmod", WHOLE_QUOTIENT},
 };
 
 /* What becomes of the result of one: it, or NULL where an exception is set. */
 PyObject *cloche_number(PyObject *result, PyObject *first, PyObject *last, int operation) {
   if (result == NULL) return NULL;
-  const int rule = OPERATIONS[operation].rule;
+  const int rule = OPERATIONS[operation].rule, is_arithmetic = operation < QUOTIENT;
   int flags = 0;
   if (PyTuple_CheckExact(result)) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i) flags |= flags_of_number(PyTuple_GET_ITEM(result, i), first, last, rule);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i) flags |= flags_of_number(PyTuple_GET_ITEM(result, i), first, last, rule, is_arithmetic);
   } else {
-    flags = flags_of_number(result, first, last, rule);
+    flags = flags_of_number(result, first, last, rule, is_arithmetic);
   }
   if (flags == 0 || PyUFunc_GiveFloatingpointErrors(OPERATIONS[operation].name, flags) == 0) return result;
   Py_DECREF(result);
@@ -462,10 +459,10 @@ static PyObject *watch(PyObject *Py_UNUSED(module), PyObject *args) {
   Py_RETURN_NONE;
 }
 
-/* watch_numbers(inexact, generic, float64, float32, float16, complex128, complex64) */
+/* watch_numbers(inexact, generic, float64, float32, float16, complex128, complex64, longdouble, clongdouble) */
 static PyObject *watch_numbers(PyObject *Py_UNUSED(module), PyObject *args) {
   PyTypeObject *types[NUMBER_TYPES];
-  if (!PyArg_ParseTuple(args, "OOOOOOO", &inexact_type, &generic_type, &types[0], &types[1], &types[2], &types[3], &types[4])) return NULL;
+  if (!PyArg_ParseTuple(args, "OOOOOOOOO", &inexact_type, &generic_type, &types[0], &types[1], &types[2], &types[3], &types[4], &types[5], &types[6])) return NULL;
   Py_INCREF(inexact_type);
   Py_INCREF(generic_type);
   for (int i = 0; i < NUMBER_TYPES; ++i) number_types[i].type = (PyTypeObject *)Py_NewRef((PyObject *)types[i]);

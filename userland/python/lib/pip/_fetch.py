@@ -90,11 +90,23 @@ class Fetcher:
                 if hashlib.file_digest(file, "sha256").hexdigest() == digest:
                     self.say(f"  Using cached {link.file_name}")
                     return place
-        shared = place is not None and _host_cache.is_public(link.url)
         if place is None:
             import tempfile
             place = os.path.join(tempfile.mkdtemp(prefix="pip-"), link.file_name)
+        try:
+            try:
+                self._fetch(link, digest, place)
+            except OSError as error:
+                if not self.makes_room_for(error):
+                    raise
+                self._fetch(link, digest, place)
+        except OSError as error:
+            raise PipError(f"Could not keep {link.file_name}: {error}") from None
+        return place
+
+    def _fetch(self, link, digest, place):
         os.makedirs(os.path.dirname(place), exist_ok=True)
+        shared = bool(self.cache) and _is_sha256(digest) and _host_cache.is_public(link.url)
         partial = f"{place}.{os.getpid()}.part"
         try:
             if shared and self._found_at_host(link, digest, partial):
@@ -107,12 +119,20 @@ class Fetcher:
                 with open(partial, "rb") as file:
                     check_named(link.hashes, lambda kind: hashlib.file_digest(_rewound(file), kind).hexdigest(), link.file_name)
             os.replace(partial, place)
-        except OSError as error:
-            raise PipError(f"Could not keep {link.file_name}: {error}") from None
         finally:
             if os.path.exists(partial):
                 os.unlink(partial)
-        return place
+
+    def makes_room_for(self, error):
+        """Whether it was a lack of room, and the cache had files, which are gone now. Who wants one of them again fetches it again."""
+        removed = False
+        self._drop()  # of a file that was being fetched the rest is still to come
+        if error.errno in (errno.ENOSPC, errno.EDQUOT) and self.cache:
+            for folder, _, names in os.walk(os.path.join(self.cache, "cloche", "files")):
+                for name in names:
+                    os.unlink(os.path.join(folder, name))
+                    removed = True
+        return removed
 
     def _found_at_host(self, link, digest, partial):
         """Whether the host had the file, which is at `partial` then. One that came to harm is fetched anew, and takes its place."""

@@ -16,6 +16,7 @@ from ._hashes import KINDS
 from ._metadata import requirements_of
 from ._vendor.packaging.specifiers import InvalidSpecifier, SpecifierSet
 from ._vendor.packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from ._vendor.packaging.version import Version
 from ._wheel import PYTHON, Wheel, fits, foreign
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
@@ -57,13 +58,13 @@ class RemoteWheel:
             self.name, version, _, self.tags = parse_wheel_filename(self.file_name)
         except InvalidWheelFilename as error:
             raise PipError(f"{self.file_name} is not the name of a wheel: {error}") from None
-        self.version = str(version)
+        self.released, self.version = version, str(version)
         self._requirements = None
         self._wheel = None
 
     def local(self):
-        """The Wheel, fetched and checked."""
-        if self._wheel is None:
+        """The Wheel, fetched and checked; anew where the cache had to make room meanwhile."""
+        if self._wheel is None or not os.path.exists(self._wheel.path):
             self._wheel = Wheel(self.fetcher.file(self.link), origin=self.link.url)
         return self._wheel
 
@@ -80,7 +81,12 @@ class RemoteWheel:
         return self._requirements
 
     def install(self, target, scripts, direct=False):
-        self.local().install(target, scripts, direct=direct)
+        try:
+            self.local().install(target, scripts, direct=direct)
+        except OSError as error:
+            if not self.fetcher.makes_room_for(error):
+                raise
+            self.local().install(target, scripts, direct=direct)
 
 
 class Index:
@@ -121,8 +127,8 @@ def of_links(found, name, fetcher, unfit):
     for link in found:
         if not link.file_name.endswith(".whl"):
             if link.file_name.endswith(_ARCHIVES) and name:
-                reasons.setdefault(name, []).append((0, f"{name} has no wheel that can be used here, only source archives, which need tools "
-                                                        "that this sandbox does not have."))
+                reasons.setdefault(name, []).append((0, None, f"{name} has no wheel that can be used here, only source archives, which need tools "
+                                                              "that this sandbox does not have."))
             continue
         try:
             wheel = RemoteWheel(link, fetcher)
@@ -131,14 +137,15 @@ def of_links(found, name, fetcher, unfit):
         if name not in (None, wheel.name):
             continue
         if not fits(wheel.tags):
-            reasons.setdefault(wheel.name, []).append((2, foreign(wheel)))
+            reasons.setdefault(wheel.name, []).append((2, wheel.released, foreign(wheel)))
         elif not link.suits():
             reasons.setdefault(wheel.name, []).append(
-                (1, f"{wheel.file_name} requires a different Python: {PYTHON} not in '{link.requires_python}'."))
+                (1, wheel.released, f"{wheel.file_name} requires a different Python: {PYTHON} not in '{link.requires_python}'."))
         else:
             candidates.append(Candidate(wheel.name, wheel.version, wheel.requirements, wheel=wheel, yanked=link.yanked))
     for key, texts in reasons.items():
-        unfit.setdefault(key, max(enumerate(texts), key=lambda pair: (pair[1][0], pair[0]))[1][1])
+        worst = max(kind for kind, _, _ in texts)
+        unfit.setdefault(key, max((reason for reason in texts if reason[0] == worst), key=lambda reason: reason[1] or Version("0"))[2])
     return candidates
 
 

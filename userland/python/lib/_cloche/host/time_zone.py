@@ -3,7 +3,6 @@
 A zone is a file of /usr/share/zoneinfo, or a rule of POSIX ("CET-1CEST,M3.5.0,M10.5.0/3"); what is neither is UTC under its own name,
 as glibc has it.
 """
-import operator
 import os
 import re
 import struct
@@ -13,137 +12,12 @@ from functools import cache
 
 import _host
 
+from .zone_rules import BEGINNING, HOUR, YEAR, from_file, from_rule, remember_usual
+
 FOLDER, LOCAL = "/usr/share/zoneinfo", "/etc/localtime"
 _WORD = 512  # zone_patch.ZONE_WORD
-_BEGINNING = -1 << 62
-_FIRST_YEAR, _LAST_YEAR = 1900, 2400  # in which rules hold
-_DAY = 86400
 _MOST = 1 << 20  # bytes of a zone's file
-_HOUR = 3600
-_YEAR = (365 * 24 + 6) * _HOUR  # by which CPython finds out what the two kinds of time are
-_DEFAULT_CHANGES = ("M3.2.0", "M11.1.0")
-_RULE = re.compile(r"(?P<std>[A-Za-z]{3,}|<[\w+-]{3,}>)(?P<off>[+-]?\d{1,3}(?::\d{1,2}){0,2})"
-                   r"(?:(?P<dst>[A-Za-z]{3,}|<[\w+-]{3,}>)(?P<dst_off>[+-]?\d{1,3}(?::\d{1,2}){0,2})?(?:,(?P<on>[^,]+),(?P<to>[^,]+))?)?",
-                   re.ASCII)
-_CHANGE = re.compile(r"(?:M(\d+)\.(\d+)\.(\d+)|J(\d+)|(\d+))(?:/([+-]?\d{1,3}(?::\d{1,2}){0,2}))?", re.ASCII)
 _table = None  # keeps alive what the interpreter reads
-
-
-def _seconds(text):
-    parts = [int(part) for part in text.lstrip("+-").split(":")]
-    total = sum(part * scale for part, scale in zip(parts, (3600, 60, 1)))
-    return -total if text.startswith("-") else total
-
-
-def _first_day(year):
-    """Days from 1970 to the first of January."""
-    year -= 1
-    return year * 365 + year // 4 - year // 100 + year // 400 - 719162
-
-
-def _is_leap(year):
-    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-
-
-@cache
-def _days_of(kind, month, week, weekday, number):
-    """The beginnings, in seconds since 1970, of the days on which a change falls, year by year."""
-    days = []
-    lengths = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-    before = sum(lengths[:month - 1]) if kind == "M" else 0
-    for year in range(_FIRST_YEAR, _LAST_YEAR + 1):
-        day, leap = _first_day(year), _is_leap(year)
-        if kind == "J":
-            day += number - 1 + (leap and number > 59)
-        elif kind == "M":
-            day += before + (leap and month > 2)
-            length = lengths[month - 1] + (leap and month == 2)
-            offset = (weekday - day - 4) % 7 + 7 * (week - 1)
-            day += offset if offset < length else offset - 7
-        else:
-            day += number
-        days.append(day * _DAY)
-    return days
-
-
-def _changes(text, first, offset):
-    """Seconds since 1970 at which a change happens, from the year `first` on, in a zone that has this offset before it."""
-    match = _CHANGE.fullmatch(text)
-    if match is None:
-        raise ValueError(text)
-    month, week, weekday, julian, number, at = match.groups()
-    if month is not None:
-        month, week, weekday = int(month), int(week), int(weekday)
-        if not (1 <= month <= 12 and 1 <= week <= 5 and 0 <= weekday <= 6):
-            raise ValueError(text)
-        days = _days_of("M", month, week, weekday, 0)
-    else:
-        value = int(julian or number)
-        if not (1 if julian else 0) <= value <= 365:
-            raise ValueError(text)
-        days = _days_of("J" if julian else "", 0, 0, 0, value)
-    at = (_seconds(at) if at else 2 * _HOUR) - offset
-    return [day + at for day in days[first - _FIRST_YEAR:]]
-
-
-def _from_rule(text, after=_BEGINNING):
-    """Of a rule, from `after` on: the entries that come once, and the two that come every year, with their starts."""
-    match = _RULE.fullmatch(text)
-    if match is None:
-        raise ValueError(text)
-    name, offset = match["std"].strip("<>"), -_seconds(match["off"])
-    if match["dst"] is None:
-        return [(after, offset, 0, name)], ()
-    summer, summer_offset = match["dst"].strip("<>"), -_seconds(match["dst_off"]) if match["dst_off"] else offset + _HOUR
-    first = min(max(1970 + after // _YEAR, _FIRST_YEAR), _LAST_YEAR)
-    on, to = (match["on"], match["to"]) if match["on"] else _DEFAULT_CHANGES
-    yearly = ((_changes(on, first, offset), summer_offset, 1, summer), (_changes(to, first, summer_offset), offset, 0, name))
-    if yearly[0][0][0] > yearly[1][0][0]:
-        yearly = yearly[::-1]
-    (one, *_), (two, *_) = yearly
-    if not (all(map(operator.lt, one, two)) and all(map(operator.le, two, one[1:]))):
-        raise ValueError(text)
-    once = [(after, *yearly[1][1:])]  # the other half of the winter or summer before
-    while one and one[0] <= after:
-        once = [(after, *yearly[0][1:])]
-        if two[0] <= after:
-            once = [(after, *yearly[1][1:])]
-        else:
-            once.append((two[0], *yearly[1][1:]))
-        del one[0], two[0]
-    return once, yearly
-
-
-def _from_file(data):
-    """Of a file, of version 2 or later, in the same way."""
-    if data[:4] != b"TZif" or data[4:5] < b"2":
-        raise ValueError("no zone")
-    head = struct.Struct(">4s16x6I")
-
-    def size(counts, width):
-        utc, standard, leaps, times, types, letters = counts
-        return times * (width + 1) + types * 6 + letters + leaps * (width + 4) + standard + utc
-
-    begin = head.size
-    begin += size(head.unpack_from(data)[1:], 4)
-    counts = head.unpack_from(data, begin)[1:]
-    at = begin + head.size
-    end = at + size(counts, 8)
-    _, _, _, times, types, letters = counts
-    starts = struct.unpack_from(f">{times}q", data, at)
-    kinds = data[at + 8 * times:at + 9 * times]
-    at += 9 * times
-    names = data[at + 6 * types:at + 6 * types + letters]
-    described = []
-    for i in range(types):
-        offset, summer, name = struct.unpack_from(">iBB", data, at + 6 * i)
-        described.append((offset, summer, names[name:names.index(0, name)].decode("ascii")))
-    once = [(_BEGINNING, *described[0]), *((start, *described[kind]) for start, kind in zip(starts, kinds, strict=True))]
-    rule = data[end + 1:data.index(b"\n", end + 1)].decode("ascii")
-    if not rule:
-        return once, ()
-    after, yearly = _from_rule(rule, once[-1][0])
-    return once + after[1 if starts else 0:], yearly
 
 
 def _read(path):
@@ -163,20 +37,20 @@ def _zone(name):
         return None
     name = name.removeprefix(":")
     try:
-        return _from_file(_read(os.path.join(FOLDER, name)))
+        return from_file(_read(os.path.join(FOLDER, name)))
     except (OSError, ValueError, LookupError, struct.error):
         pass
     try:
-        return _from_rule(name)
+        return from_rule(name)
     except ValueError:
         match = re.match("[A-Za-z]{3,}", name, re.ASCII)
-        return [(_BEGINNING, 0, 0, match[0] if match else "")], ()
+        return [(BEGINNING, 0, 0, match[0] if match else "")], ()
 
 
 def _local():
     """The zone without a TZ; None for UTC."""
     try:
-        return _from_file(_read(LOCAL))
+        return from_file(_read(LOCAL))
     except (OSError, ValueError, LookupError, struct.error):
         return None
 
@@ -185,12 +59,12 @@ def _others(entries):
     """For each entry the offset of the other kind of time around it, or one hour from its own."""
     others = []
     for i, (start, offset, summer, _) in enumerate(entries):
-        if i + 1 < len(entries) and entries[i + 1][2] != summer and entries[i + 1][0] - start < 9 * _YEAR:
+        if i + 1 < len(entries) and entries[i + 1][2] != summer and entries[i + 1][0] - start < 9 * YEAR:
             others.append(entries[i + 1][1])
         elif i > 0 and entries[i - 1][2] != summer:
             others.append(entries[i - 1][1])
         else:
-            others.append(offset - _HOUR if summer else offset + _HOUR)
+            others.append(offset - HOUR if summer else offset + HOUR)
     return others
 
 
@@ -232,8 +106,8 @@ def _use(table):
 
 def _describe():
     """time.tzname and its like, as CPython finds them: by the first days and the middles of years."""
-    start = int(time.time()) // _YEAR * _YEAR
-    january, july = (time.localtime(at) for at in (start, start + _YEAR // 2))
+    start = int(time.time()) // YEAR * YEAR
+    january, july = (time.localtime(at) for at in (start, start + YEAR // 2))
     if january.tm_gmtoff > july.tm_gmtoff:
         january, july = july, january  # the south
     time.timezone, time.altzone = -january.tm_gmtoff, -july.tm_gmtoff
@@ -261,5 +135,4 @@ def adopt():
 
 def install():
     time.tzset = tzset
-    for rule in ("M3.5.0", "M10.5.0", *_DEFAULT_CHANGES):  # of most of the world's zones
-        _changes(rule, _FIRST_YEAR, 0)
+    remember_usual()

@@ -5,7 +5,7 @@ or an overflow: that differs. `_casts` (casts.c beside it) has the conversions.
 """
 from . import imports
 
-PLAIN, POLES, BY_ZERO, POWERS = 1, 2, 3, 4
+PLAIN, POLES, BY_ZERO, WHOLE_QUOTIENT, POWERS, PRODUCT, TOGETHER = 1, 2, 3, 4, 5, 7, 8
 RULES = {
     # An infinite result of finite numbers is an overflow,
     PLAIN: """add subtract multiply square exp exp2 expm1 sinh cosh sin cos tan sqrt arcsin arccos arccosh hypot logaddexp logaddexp2
@@ -13,10 +13,15 @@ RULES = {
     # a division by zero,
     POLES: "log log2 log10 log1p arctanh",
     # one where the last operand is zero,
-    BY_ZERO: "divide floor_divide remainder fmod divmod reciprocal",
+    BY_ZERO: "divide remainder fmod reciprocal",
+    WHOLE_QUOTIENT: "floor_divide divmod",
     # and one where the first is.
     POWERS: "power float_power",
+    # An overflow again: sums of products of lines, and
+    PRODUCT: "matmul vecdot matvec vecmat",
 }
+# what makes each result of all operands.
+TOGETHER_IN = {"numpy.linalg._umath_linalg": "det", "numpy.fft._pocketfft_umath": "fft ifft rfft_n_even rfft_n_odd irfft"}
 # What `_floats` computes itself where it can, in the order of its numbers.
 ARITHMETIC = "add subtract multiply divide".split()
 
@@ -27,7 +32,8 @@ def _replace_casts():
     import _casts
     from numpy._core._multiarray_umath import _get_castingimpl, dtype
     for source, target in [*((source, target) for source in FLOATS for target in INTEGERS),
-                           *((source, target) for source in "dD" for target in "fF")]:
+                           *((source, target) for source in "dD" for target in "fF"),
+                           *((source, target) for source in "gG" for target in "efdFD")]:
         source, target = dtype(source), dtype(target)
         _casts.replace(_get_castingimpl(type(source), type(target)), source.num, target.num)
 
@@ -39,8 +45,16 @@ def _watch(umath):
     for rule, names in RULES.items():
         for name in names.split():
             _floats.watch(getattr(umath, name), rule, ARITHMETIC.index(name) + 1 if name in ARITHMETIC else 0)
-    _floats.watch_numbers(inexact, generic, *(dtype(kind).type for kind in "dfeDF"))
+    _floats.watch_numbers(inexact, generic, *(dtype(kind).type for kind in "dfeDFgG"))
+
+
+def _watch_together(module):
+    import _floats
+    for name in TOGETHER_IN[module.__name__].split():
+        _floats.watch(getattr(module, name), TOGETHER, 0)
 
 
 def install():
     imports.after("numpy._core.umath", _watch)
+    for name in TOGETHER_IN:
+        imports.after(name, _watch_together)

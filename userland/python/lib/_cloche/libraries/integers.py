@@ -87,15 +87,21 @@ def _pandas_groups(groups):
     groups.np = _Numpy(numpy, ones=ones)
 
 
-def _scipy_peaks(finding):
+def _indices(value):
     import numpy
-    inner = finding._arg_peaks_as_expected
+    value = numpy.asarray(value)
+    return value.astype(numpy.intp) if value.dtype == numpy.int64 else value
 
-    def _arg_peaks_as_expected(value):
-        value = numpy.asarray(value)
-        return inner(value.astype(numpy.intp) if value.dtype == numpy.int64 else value)
 
-    finding._arg_peaks_as_expected = _arg_peaks_as_expected
+def _scipy_peaks(finding):
+    as_expected, widths = finding._arg_peaks_as_expected, finding._peak_widths
+    finding._arg_peaks_as_expected = lambda value: as_expected(_indices(value))
+    finding._peak_widths = lambda x, peaks, height, prominences, left, right: widths(x, peaks, height, prominences, _indices(left), _indices(right))
+
+
+def _scipy_sequences(sequences):
+    inner = sequences._max_len_seq_inner
+    sequences._max_len_seq_inner = lambda taps, *others: inner(_indices(taps), *others)
 
 
 class _Numpy:
@@ -109,10 +115,16 @@ class _Numpy:
         return getattr(self._numpy, name)
 
 
-def _scipy_orders(special):
-    """Its ufuncs of an integer order are C's, of `long`."""
-    numpy = special.np
-    special.np = _Numpy(numpy, dtype=lambda kind: numpy.dtype("l" if kind == "long" else kind))
+def _scipy_trust_regions(regions):
+    """The numbers that its steps keep are C's, of `long`."""
+    numpy = regions.np
+    regions.np = _Numpy(numpy, zeros=lambda shape, dtype=float: numpy.zeros(shape, numpy.intp if numpy.dtype(dtype) == numpy.int64 else dtype))
+
+
+def _scipy_regions_of_spheres(voronoi):
+    """The corners of a region, a list of numbers, are indices in C."""
+    numpy = voronoi.np
+    voronoi.np = _Numpy(numpy, asarray=lambda *what, **how: _indices(numpy.asarray(*what, **how)))
 
 
 def _sklearn_samples(random):
@@ -128,7 +140,8 @@ def install():
     imports.after("pandas.core.internals.managers", _pandas_blocks)
     imports.after("pandas.core.construction", _pandas_columns)
     imports.after("pandas._libs.groupby", _pandas_groups)
+    imports.after("scipy.signal._max_len_seq", _scipy_sequences)
+    imports.after("scipy.optimize._trlib._trlib", _scipy_trust_regions)
     imports.after("scipy.signal._peak_finding", _scipy_peaks)
-    imports.after("scipy.special._lambertw", _scipy_orders)
-    imports.after("scipy.special._spherical_bessel", _scipy_orders)
+    imports.after("scipy.spatial._voronoi", _scipy_regions_of_spheres)
     imports.after("sklearn.utils._random", _sklearn_samples)
