@@ -29,6 +29,20 @@ TEST(Python, StatusesAndTracebacks) {
   EXPECT_NE(raised.stderr_data.find("ZeroDivisionError"), std::string::npos);
 }
 
+// A module of Ansible's comes as a zip with its library, which looks what a name of dataclasses' is
+// that there was once, before it looks whether it wants another.
+TEST(Python, AnsibleFindsTheNameThatItLooksFor) {
+  constexpr const char* program = R"sh(mkdir -p ansible/module_utils && touch ansible/__init__.py
+printf 'import dataclasses\nnow = dataclasses._is_type\n' > ansible/module_utils/__init__.py
+python3 -m zipfile -c payload.zip ansible && rm -r ansible
+python3 -c 'import dataclasses, sys
+print(hasattr(dataclasses, "_is_type"))
+sys.path.insert(0, "payload.zip")
+from ansible import module_utils
+print(module_utils.now)')sh";
+  EXPECT_EQ(output_of(program), "False\nNone\n");
+}
+
 // Each page of the image that a process writes is one more that it has for itself: what a program
 // makes lies together, in some 30 pages here, and not in the gaps of the image, in 700.
 TEST(Python, WhatAProgramMakesLiesTogether) {
