@@ -67,7 +67,7 @@ struct Application {
       streams.push_back(exchange->begin(text_response(200, {}), {}));
       streams.back()->write(std::string(request.target.size() * 100, 's'));
     } else if (request.path.starts_with("/t") || request.method == "CONNECT") {
-      exchange->open_tunnel([](int fd) { ::close(fd); });
+      exchange->open_tunnel({}, [](int fd) { ::close(fd); });
     } else if (request.path.starts_with("/h")) {
       exchange->hand_over([](int fd) { ::close(fd); });
     } else if (request.path.starts_with("/r")) {

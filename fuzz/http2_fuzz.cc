@@ -50,7 +50,7 @@ struct Application {
     } else if (request.path.starts_with("/r")) {
       relay(*exchange);
     } else if (request.path.starts_with("/t")) {
-      exchange->open_tunnel([](int fd) { ::close(fd); });
+      exchange->open_tunnel({}, [](int fd) { ::close(fd); });
     } else if (request.path.starts_with("/h")) {
       exchange->hand_over([](int fd) { ::close(fd); });
     } else if (request.path.starts_with("/k")) {

@@ -163,7 +163,7 @@ void LiveCommands::end(std::uint64_t number, const RunResult& result) {
     command = std::move(found->second);
     commands_.erase(found);
   }
-  pool_.post([command = std::move(command), result]() mutable {
+  pool_.post([command = std::move(command), result = result]() mutable {
     command->tell_end(std::move(result));
     command.reset();
   });

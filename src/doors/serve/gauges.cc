@@ -50,9 +50,9 @@ std::string_view event_name(session::Event event) {
     case session::Event::forked: return "session_forked";
     case session::Event::extended: return "session_extended";
     case session::Event::restored: return "session_restored";
-    case session::Event::closed: return "session_closed";
-    case session::Event::expired: return "session_closed";
-    case session::Event::idled: return "session_closed";
+    case session::Event::closed:
+    case session::Event::expired:
+    case session::Event::idled:
     case session::Event::ended: return "session_closed";
     case session::Event::left: return "session_left";
     case session::Event::paused: return "session_paused";

@@ -168,12 +168,11 @@ void ScpServer::take_line(std::string_view line, std::string& out) {
     case 'T': {
       std::int64_t modified = 0;
       std::int64_t accessed = 0;
-      const char* end = rest.data() + rest.size();
-      auto read = std::from_chars(rest.data(), end, modified);
+      auto read = std::from_chars(rest.data(), rest.data() + rest.size(), modified);
       const std::size_t second =
           rest.find(' ', static_cast<std::size_t>(read.ptr - rest.data()) + 1);
       if (read.ec == std::errc() && second != rest.npos)
-        read = std::from_chars(rest.data() + second + 1, end, accessed);
+        read = std::from_chars(rest.data() + second + 1, rest.data() + rest.size(), accessed);
       constexpr std::int64_t most = INT64_MAX / ns_per_s;
       times_ = {std::clamp<std::int64_t>(accessed, 0, most) * ns_per_s,
                 std::clamp<std::int64_t>(modified, 0, most) * ns_per_s};

@@ -146,7 +146,7 @@ TEST(SftpWire, ALineForPeopleIsThatOfLs) {
 
 TEST(SftpWire, ALineOfARecentFileHasTheHour) {
   FileInfo info = some_file();
-  const std::time_t yesterday = std::time(nullptr) - 24 * 3600;
+  const std::time_t yesterday = std::time(nullptr) - std::time_t{24} * 3600;
   info.modified_ns = yesterday * ns_per_s;
   std::tm parts{};
   ASSERT_NE(::gmtime_r(&yesterday, &parts), nullptr);

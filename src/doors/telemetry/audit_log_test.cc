@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -140,9 +141,9 @@ TEST_F(AuditLogTest, WhereItCannotBeOpenedAnewTheOldOneStays) {
 }
 
 TEST_F(AuditLogTest, LinesOfManyThreadsAreWhole) {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&] {
+  std::array<std::thread, 4> threads;
+  for (std::thread& thread : threads) {
+    thread = std::thread([&] {
       for (int n = 0; n < 250; ++n) log_.add(entry(std::string(200, 'x')));
     });
   }
@@ -193,6 +194,7 @@ TEST(AuditLogTarget, IsAFileOrSyslog) {
 class Syslog {
  public:
   explicit Syslog(const std::string& path) : fd_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0)) {
+    if (!fd_) throw std::runtime_error("no socket");
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::strcpy(address.sun_path, path.c_str());

@@ -50,7 +50,8 @@ TEST(linux_memory, a_shared_mapping_reaches_its_file) {
 TEST(linux_memory, what_others_write_in_a_file_that_is_mapped_stays) {
   TestKernel machine;
   run_guest(machine, [](Guest& guest) {
-    const std::int32_t fd = open_with(guest, "hello world" + std::string(2 * page, '.'));
+    const std::int32_t fd =
+        open_with(guest, "hello world" + std::string(std::size_t{2} * page, '.'));
     const std::int32_t at = guest.call(nr_mmap2, 0, 3 * page, prot_rw, map_shared, fd, 0);
     ASSERT_GT(at, 0);
     store(guest, at, "HE");
@@ -130,7 +131,7 @@ TEST(linux_memory, what_is_put_over_a_shared_mapping_is_not_its_file) {
 TEST(linux_memory, a_shared_mapping_that_shrinks_loses_nothing) {
   TestKernel machine;
   run_guest(machine, [](Guest& guest) {
-    const std::int32_t fd = open_with(guest, std::string(2 * page, '.'));
+    const std::int32_t fd = open_with(guest, std::string(std::size_t{2} * page, '.'));
     const std::int32_t at = guest.call(nr_mmap2, 0, 2 * page, prot_rw, map_shared, fd, 0);
     store(guest, at + page, "kept");
     EXPECT_EQ(guest.call(nr_mremap, at, 2 * page, page, 0), at);

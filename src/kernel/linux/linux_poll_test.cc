@@ -246,8 +246,8 @@ TEST(linux_epoll, watches_other_epoll_files_without_loops) {
 TEST(linux_epoll, a_chain_built_from_below_costs_a_bounded_look) {
   TestKernel machine;
   run_guest(machine, [](Guest& guest) {
-    std::vector<std::int32_t> chain;
-    for (int i = 0; i < 60; ++i) chain.push_back(guest.call(nr_epoll_create1, 0));
+    std::array<std::int32_t, 60> chain{};
+    for (std::int32_t& link : chain) link = guest.call(nr_epoll_create1, 0);
     // Each watches the next twice: a look at all paths would never end.
     for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
       guest.reset();

@@ -394,19 +394,18 @@ TEST(linux_socket, udp_on_the_loopback) {
 }
 
 // A network that answers when it is told to.
-class FakeNetwork : public Outbound {
- public:
+struct FakeNetwork : Outbound {
   Result<void> connect(const InetAddress& to, std::shared_ptr<StreamConnection> connection,
-                       std::weak_ptr<OutboundAttempt> attempt) override {
+                       std::weak_ptr<OutboundAttempt> asked) override {
     if (to.port == 25) return Errno::acces;
-    address_ = to.ip.text() + ":" + std::to_string(to.port);
-    stream_ = std::move(connection);
-    attempt_ = std::move(attempt);
+    address = to.ip.text() + ":" + std::to_string(to.port);
+    stream = std::move(connection);
+    attempt = std::move(asked);
     return {};
   }
-  std::string address_;
-  std::shared_ptr<StreamConnection> stream_;
-  std::weak_ptr<OutboundAttempt> attempt_;
+  std::string address;
+  std::shared_ptr<StreamConnection> stream;
+  std::weak_ptr<OutboundAttempt> attempt;
 };
 
 TEST(linux_socket, other_addresses_are_for_the_network) {
@@ -428,8 +427,8 @@ TEST(linux_socket, other_addresses_are_for_the_network) {
     EXPECT_EQ(send(guest, fd, "early"), -EAGAIN);
     {
       const KernelLock lock(mutex);
-      EXPECT_EQ(network->address_, "8.8.8.8:80");
-      network->attempt_.lock()->established(
+      EXPECT_EQ(network->address, "8.8.8.8:80");
+      network->attempt.lock()->established(
           {SocketFamily::inet, IpAddress::v4({10, 0, 0, 1}), 4000});
     }
     EXPECT_EQ(send(guest, fd, "request"), 7);
@@ -437,13 +436,12 @@ TEST(linux_socket, other_addresses_are_for_the_network) {
       const KernelLock lock(mutex);
       std::array<std::byte, 100> buffer;
       const std::span<std::byte> piece(buffer);
-      EXPECT_EQ(network->stream_->receive(StreamConnection::End::second, {&piece, 1}, 0)->count,
-                7U);
+      EXPECT_EQ(network->stream->receive(StreamConnection::End::second, {&piece, 1}, 0)->count, 7U);
       const auto answer = std::as_bytes(std::span("answer", 6));
       const std::span<const std::byte> out(answer);
       Ancillary none;
-      EXPECT_EQ(*network->stream_->send(StreamConnection::End::second, {&out, 1}, 0, none), 6U);
-      network->stream_->close(StreamConnection::End::second);
+      EXPECT_EQ(*network->stream->send(StreamConnection::End::second, {&out, 1}, 0, none), 6U);
+      network->stream->close(StreamConnection::End::second);
     }
     EXPECT_EQ(receive(guest, fd), "answer");
     EXPECT_EQ(receive(guest, fd), "");
@@ -451,13 +449,13 @@ TEST(linux_socket, other_addresses_are_for_the_network) {
     EXPECT_EQ(guest.call(nr_connect, fd, to(443), 16), -EINPROGRESS);
     {
       const KernelLock lock(mutex);
-      network->attempt_.lock()->failed(Errno::connrefused);
+      network->attempt.lock()->failed(Errno::connrefused);
     }
     const std::uint32_t error = guest.put(0);
     EXPECT_EQ(guest.call(nr_getsockopt, fd, 1, 4, error, guest.put(4)), 0);
     EXPECT_EQ(guest.get<std::int32_t>(error), ECONNREFUSED);
     guest.call(nr::close, fd);
-    EXPECT_TRUE(network->attempt_.expired());
+    EXPECT_TRUE(network->attempt.expired());
   });
 }
 

@@ -194,7 +194,7 @@ Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecR
   for (const auto* list : {&request.argv, &request.environment}) {
     for (const std::string& text : *list) {
       total += argument_weight(text);
-      held_bytes += sizeof text + text.size();
+      held_bytes += sizeof(std::string) + text.size();
     }
   }
   if (total > kernel.limits().argument_bytes) return Errno::toobig;

@@ -62,8 +62,8 @@ TEST_F(H2ConnectionTest, ManyStreamsAtOnce) {
   client.exchange();
   std::vector<ExchangePtr> waiting;
   host.on_handle = [&](Request, ExchangePtr exchange) { waiting.push_back(std::move(exchange)); };
-  std::vector<std::int32_t> streams;
-  for (int i = 0; i < 100; ++i) streams.push_back(client.get("/" + std::to_string(i)));
+  std::array<std::int32_t, 100> streams{};
+  for (std::size_t i = 0; i < streams.size(); ++i) streams[i] = client.get("/" + std::to_string(i));
   client.exchange();
   ASSERT_EQ(waiting.size(), 100U);
   EXPECT_EQ(served.counted().standing().stage, Standing::Stage::answering);
@@ -80,8 +80,8 @@ TEST_F(H2ConnectionTest, StreamsBeyondThePlacesAreRefusedAndMayBeAskedAgain) {
   ClientInMemory client(served);
   std::vector<ExchangePtr> waiting;
   small.on_handle = [&](Request, ExchangePtr exchange) { waiting.push_back(std::move(exchange)); };
-  std::vector<std::int32_t> streams;
-  for (int i = 0; i < 4; ++i) streams.push_back(client.get("/"));
+  std::array<std::int32_t, 4> streams{};
+  for (std::int32_t& stream : streams) stream = client.get("/");
   client.exchange();
   EXPECT_EQ(waiting.size(), 3U);
   EXPECT_EQ(client.answer(streams[3]).error, NGHTTP2_REFUSED_STREAM);
