@@ -27,7 +27,7 @@ CLIENTS = 4
 SESSIONS_OF_A_CLIENT = 5
 LIFE_S = 40  # of a server, at most
 MEMORY_KIB = 48 << 10  # by which its private memory may have grown: what allocators keep
-THREADS = 2 * CLIENTS  # the same: what pools keep of a busy moment
+THREADS = 3 * CLIENTS  # the same: what pools keep of a busy moment, where the first part was a calm one
 ACTIONS = ["create", "run", "code", "upload", "check", "pause", "tunnel", "terminal", "fork", "abandon", "delete",
            "nonsense"]
 
