@@ -67,16 +67,6 @@ static JSValue bytes_of_point(JSContext *ctx, const EC_GROUP *group, const EC_PO
   return throw_openssl(ctx, "Failed to get public key");
 }
 
-static JSValue bytes_of_number(JSContext *ctx, const BIGNUM *number, int size)
-{
-  const int least = BN_num_bytes(number);
-  if (size < least) size = least;
-  uint8_t *out = malloc((size_t)size + 1);
-  if (!out) return JS_ThrowOutOfMemory(ctx);
-  BN_bn2binpad(number, out, size);
-  return bytes_of(ctx, out, (size_t)size);
-}
-
 // pointMake(curve, private number or null for a new one) -> [private number, public point]; undefined where the number is none of the curve's
 static JSValue point_make(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {

@@ -104,16 +104,27 @@ int set_bytes(JSContext *ctx, JSValueConst object, const char *name, const uint8
   return JS_DefinePropertyValueStr(ctx, object, name, copy, JS_PROP_C_W_E) < 0 ? -1 : 0;
 }
 
-int set_number(JSContext *ctx, JSValueConst object, const char *name, const BIGNUM *number, int size)
+// A number as bytes of at least a size, which is as many as there are then; NULL with an exception.
+static uint8_t *padded_number(JSContext *ctx, const BIGNUM *number, int *size)
 {
   const int least = BN_num_bytes(number);
-  if (size < least) size = least;
-  uint8_t *bytes = malloc((size_t)size + 1);
-  if (!bytes) {
-    JS_ThrowOutOfMemory(ctx);
-    return -1;
-  }
-  BN_bn2binpad(number, bytes, size);
+  if (*size < least) *size = least;
+  uint8_t *bytes = malloc((size_t)*size + 1);
+  if (bytes) BN_bn2binpad(number, bytes, *size);
+  else JS_ThrowOutOfMemory(ctx);
+  return bytes;
+}
+
+JSValue bytes_of_number(JSContext *ctx, const BIGNUM *number, int size)
+{
+  uint8_t *bytes = padded_number(ctx, number, &size);
+  return bytes ? bytes_of(ctx, bytes, (size_t)size) : JS_EXCEPTION;
+}
+
+int set_number(JSContext *ctx, JSValueConst object, const char *name, const BIGNUM *number, int size)
+{
+  uint8_t *bytes = padded_number(ctx, number, &size);
+  if (!bytes) return -1;
   const int status = set_bytes(ctx, object, name, bytes, (size_t)size);
   OPENSSL_cleanse(bytes, (size_t)size);
   free(bytes);
@@ -380,12 +391,7 @@ static JSValue prime_make(JSContext *ctx, JSValueConst self, int argc, JSValueCo
   if (step && BN_num_bits(step) > bits) result = throw_coded(ctx, "RangeError", "ERR_OUT_OF_RANGE", "invalid options.add");
   else if (step && rest && BN_cmp(step, rest) != 1) result = throw_coded(ctx, "RangeError", "ERR_OUT_OF_RANGE", "invalid options.rem");
   else if (!prime || !BN_generate_prime_ex(prime, bits, safe, step, rest, NULL)) result = throw_openssl(ctx, "Prime generation failed");
-  if (JS_IsUndefined(result)) {
-    const int size = BN_num_bytes(prime);
-    uint8_t *out = room_for(ctx, size);
-    if (out) BN_bn2binpad(prime, out, size);
-    result = out ? bytes_of(ctx, out, (size_t)size) : JS_EXCEPTION;
-  }
+  if (JS_IsUndefined(result)) result = bytes_of_number(ctx, prime, 0);
   BN_clear_free(prime);
   BN_free(step);
   BN_free(rest);

@@ -26,6 +26,8 @@ JSValue throw_coded(JSContext *ctx, const char *kind, const char *code, const ch
 
 // A copy as an ArrayBuffer.
 JSValue copy_of_bytes(JSContext *ctx, const uint8_t *bytes, size_t size);
+// A number as bytes of a size (0: as few as it has).
+JSValue bytes_of_number(JSContext *ctx, const BIGNUM *number, int size);
 // Sets a property to bytes, or to a number as bytes of a size (0: as few as it has).
 int set_bytes(JSContext *ctx, JSValueConst object, const char *name, const uint8_t *bytes, size_t size);
 int set_number(JSContext *ctx, JSValueConst object, const char *name, const BIGNUM *number, int size);
