@@ -6,7 +6,9 @@
 namespace cloche::e2b {
 namespace {
 
-const std::string one(64, '1'), two(64, '2'), three(64, '3');
+constexpr const char* one = "1111111111111111111111111111111111111111111111111111111111111111";
+constexpr const char* two = "2222222222222222222222222222222222222222222222222222222222222222";
+constexpr const char* three = "3333333333333333333333333333333333333333333333333333333333333333";
 constexpr TemplateFiles::Limits small{.archive_bytes = 64, .owner_bytes = 128, .all_bytes = 512};
 
 TEST(TemplateFiles, AreOfTheirOwnerAlone) {

@@ -17,6 +17,7 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -49,7 +50,7 @@ class WebSocketOf final : public WebSocket,
       : connection_(std::move(connection)),
         host_(host),
         loop_(loop),
-        socket_(std::move(stream)),
+        socket_(std::in_place, std::move(stream)),
         owner_(std::move(owner)),
         received_(host.received(), owner_),
         user_(std::move(user)) {}
@@ -61,22 +62,22 @@ class WebSocketOf final : public WebSocket,
     timeout.handshake_timeout = host_.options().head_timeout;
     timeout.idle_timeout = websocket::stream_base::none();
     timeout.keep_alive_pings = false;
-    socket_.set_option(timeout);
-    socket_.set_option(websocket::stream_base::decorator(
+    socket_->set_option(timeout);
+    socket_->set_option(websocket::stream_base::decorator(
         [protocol = std::move(protocol), fields = std::move(fields)](auto& response) {
           if (!protocol.empty())
             response.set(boost::beast::http::field::sec_websocket_protocol, protocol);
           for (const auto& [name, value] : fields) response.set(name, value);
         }));
-    socket_.read_message_max(message_limit_bytes);
-    socket_.auto_fragment(true);
-    socket_.write_buffer_bytes(piece_bytes);
-    socket_.control_callback([this](auto, auto) { heard_ = Clock::now(); });
+    socket_->read_message_max(message_limit_bytes);
+    socket_->auto_fragment(true);
+    socket_->write_buffer_bytes(piece_bytes);
+    socket_->control_callback([this](auto, auto) { heard_ = Clock::now(); });
     request_.method(boost::beast::http::verb::get);
     request_.target(head.target);
     request_.version(11);
     for (const auto& [name, value] : head.fields) request_.insert(name, value);
-    socket_.async_accept(request_, [self = this->shared_from_this()](Error error) {
+    socket_->async_accept(request_, [self = this->shared_from_this()](Error error) {
       if (error) return self->end();
       self->begin();
     });
@@ -128,8 +129,9 @@ class WebSocketOf final : public WebSocket,
 
   // At once.
   void abort() {
+    if (!socket_) return;
     Error ignored;
-    auto& lowest = boost::beast::get_lowest_layer(socket_);
+    auto& lowest = boost::beast::get_lowest_layer(*socket_);
     lowest.shutdown(std::remove_reference_t<decltype(lowest)>::shutdown_both, ignored);
     lowest.close(ignored);
   }
@@ -143,8 +145,8 @@ class WebSocketOf final : public WebSocket,
 
   template <typename Body>
   void post(Body body) {
-    boost::asio::post(socket_.get_executor(), [self = this->shared_from_this(),
-                                               body = std::move(body)]() mutable { body(*self); });
+    boost::asio::post(timer_.get_executor(), [self = this->shared_from_this(),
+                                              body = std::move(body)]() mutable { body(*self); });
   }
 
   // A call of the user, which may wait: `then` goes on afterwards, on the loop.
@@ -163,6 +165,7 @@ class WebSocketOf final : public WebSocket,
       open_ = true;
     }
     heard_ = Clock::now();
+    handling_ = true;
     await_ping();
     ask_user([this] { user_->opened(this->shared_from_this()); },
              [](WebSocketOf& self) { self.read(); });
@@ -173,21 +176,23 @@ class WebSocketOf final : public WebSocket,
   void read() {
     handling_ = false;
     heard_ = Clock::now();
-    socket_.async_read_some(
+    if (gone_) return end();
+    if (goodbye_said_) return;  // what says it reads on
+    socket_->async_read_some(
         buffer_, piece_bytes,
         [self = this->shared_from_this()](Error error, std::size_t) { self->take(error); });
   }
 
   void take(Error error) {
-    if (error) return end();
+    if (error || ended_) return end();
     if (!received_.grow_to(buffer_.size())) {
       close(1013, "the server has no memory for this message now");
       return drain();
     }
-    if (!socket_.is_message_done()) return read();
+    if (!socket_->is_message_done()) return read();
     handling_ = true;
     std::string message = boost::beast::buffers_to_string(buffer_.data());
-    const Frame frame = socket_.got_text() ? Frame::text : Frame::binary;
+    const Frame frame = socket_->got_text() ? Frame::text : Frame::binary;
     buffer_.consume(buffer_.size());
     if (buffer_.capacity() > kept_buffer_bytes) buffer_.shrink_to_fit();
     ask_user(
@@ -200,12 +205,13 @@ class WebSocketOf final : public WebSocket,
 
   // What still comes is dropped, until the client has closed too.
   void drain() {
+    if (goodbye_said_) return;
     buffer_.consume(buffer_.size());
-    socket_.async_read_some(buffer_, piece_bytes,
-                            [self = this->shared_from_this()](Error error, std::size_t) {
-                              if (error) return self->end();
-                              self->drain();
-                            });
+    socket_->async_read_some(buffer_, piece_bytes,
+                             [self = this->shared_from_this()](Error error, std::size_t) {
+                               if (error) return self->end();
+                               self->drain();
+                             });
   }
 
   // --- out --------------------------------------------------------------------------------------
@@ -222,8 +228,8 @@ class WebSocketOf final : public WebSocket,
       queue_.pop_front();
     }
     account();
-    socket_.text(sending_.frame == Frame::text);
-    socket_.async_write(
+    socket_->text(sending_.frame == Frame::text);
+    socket_->async_write(
         boost::asio::buffer(sending_.bytes),
         [self = this->shared_from_this()](Error error, std::size_t) { self->written(error); });
   }
@@ -263,7 +269,21 @@ class WebSocketOf final : public WebSocket,
     changed_.notify_all();
     boost::beast::websocket::close_reason reason(close_code_);
     reason.reason = close_reason_;
-    socket_.async_close(reason, [self = this->shared_from_this()](Error) { self->abort(); });
+    socket_->async_close(reason, [self = this->shared_from_this()](Error) { self->leave(); });
+    timer_.expires_after(2 * host_.options().head_timeout);
+    timer_.async_wait([weak = this->weak_from_this()](Error error) {
+      const auto self = weak.lock();
+      if (error || !self || self->ended_) return;
+      self->leave();
+      self->post([](WebSocketOf& late) { late.socket_.reset(); });
+    });
+  }
+
+  // After the goodbye. A read may still be there, which ends as well.
+  void leave() {
+    abort();
+    gone_ = true;
+    if (!handling_) end();
   }
 
   // --- its life ---------------------------------------------------------------------------------
@@ -278,10 +298,11 @@ class WebSocketOf final : public WebSocket,
   }
 
   void ping() {
+    if (goodbye_said_) return;
     // While a message is being served nothing is read: no pong could be heard.
     if (!handling_ && Clock::now() - heard_ > pong_patience) return abort();
     if (!std::exchange(pinging_, true)) {
-      socket_.async_ping({}, [self = this->shared_from_this()](Error) { self->pinging_ = false; });
+      socket_->async_ping({}, [self = this->shared_from_this()](Error) { self->pinging_ = false; });
     }
     await_ping();
   }
@@ -303,18 +324,21 @@ class WebSocketOf final : public WebSocket,
   const std::shared_ptr<Connection> connection_;
   Host& host_;
   Loop& loop_;
-  boost::beast::websocket::stream<Stream, false> socket_;
+  // None any more where Beast does not end: a read that meets what is no frame waits for the close
+  // that is being written, and that for the read. Both hold this object, and the stream has them.
+  std::optional<boost::beast::websocket::stream<Stream, false>> socket_;
   const std::string owner_;
   ReceivedBody received_;  // the message that comes, or is being handled
   std::shared_ptr<WebSocketUser> user_;
   boost::beast::http::request<boost::beast::http::empty_body> request_;
   boost::beast::flat_buffer buffer_{message_limit_bytes + piece_bytes};
-  boost::asio::steady_timer timer_{socket_.get_executor()};
+  boost::asio::steady_timer timer_{socket_->get_executor()};
   Clock::time_point heard_ = Clock::now();
   bool handling_ = false;
   bool pinging_ = false;
   bool ended_ = false;
   bool goodbye_said_ = false;
+  bool gone_ = false;             // after the goodbye
   std::uint16_t close_code_ = 0;  // 0: it is not to be closed
   std::string close_reason_;
   Message sending_{};
