@@ -15,7 +15,7 @@
 namespace cloche::net {
 namespace {
 
-constexpr std::size_t piece_bytes = 64 * 1024;
+constexpr std::size_t piece_bytes = std::size_t{64} * 1024;
 constexpr const char* http_protocol = "http/1.1";
 
 }  // namespace

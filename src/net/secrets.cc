@@ -15,7 +15,7 @@
 namespace cloche::net {
 namespace {
 
-constexpr std::size_t max_head_bytes = 256 * 1024;
+constexpr std::size_t max_head_bytes = std::size_t{256} * 1024;
 // A value may be long, and a head full of its placeholder.
 constexpr std::size_t max_written_bytes = 2 * max_head_bytes;
 constexpr std::size_t placeholder_bytes = 24;  // of chance

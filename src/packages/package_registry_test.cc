@@ -22,7 +22,7 @@ std::string bundle_bytes() {
   json.resize((json.size() + 7) / 8 * 8, ' ');
   const std::string names = "alpha.pybeta.py";
   const std::string data = "A = 1;          B = 2;          ";
-  const std::uint64_t data_at = 40 + json.size() + 2 * 24 + names.size();
+  const std::uint64_t data_at = 40 + json.size() + std::size_t{2} * 24 + names.size();
   std::string bytes = "CLPYBND1";
   const auto add = [&](auto value) {
     bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));

@@ -181,6 +181,7 @@ TEST_F(WheelCacheTest, TakesNoMoreAtATimeThanItMayHold) {
   EXPECT_FALSE(cache_.begin(name_of("x"), 101));
   EXPECT_FALSE(cache_.begin(name_of("x"), 0));
   std::vector<std::unique_ptr<WheelCache::Deposit>> open;
+  open.reserve(4);
   for (int i = 0; i < 4; ++i) open.push_back(cache_.begin(name_of(std::to_string(i)), 100));
   EXPECT_TRUE(open.back());
   EXPECT_FALSE(cache_.begin(name_of("x"), 1));

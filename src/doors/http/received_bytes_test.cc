@@ -74,6 +74,7 @@ TEST_F(ReceivedBytesTest, WhatWasHandledComesBack) {
 
 TEST_F(ReceivedBytesTest, ManyThreadsTakeNoMoreThanThereIs) {
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int number = 0; number < 4; ++number) {
     threads.emplace_back([this, number] {
       for (int round = 0; round < 2000; ++round) {

@@ -96,8 +96,9 @@ class Part {
       if (::mkdtemp(name.data()) == nullptr)
         throw HostError::from_errno("a new folder in " + store.string(), errno);
       folder_ = name;
-      held_ = open_folder(folder_);
-      if (!held_ && errno != ENOENT) throw HostError::from_errno(name, errno);
+      UniqueFd opened = open_folder(folder_);
+      if (!opened && errno != ENOENT) throw HostError::from_errno(name, errno);
+      held_ = std::move(opened);
       if (held_) (void)::flock(held_.get(), LOCK_EX);
     } while (!held_ || ::fstat(held_.get(), &of) != 0 || of.st_nlink == 0);
   }
