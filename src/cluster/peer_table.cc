@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/thread_name.h"
 #include "cluster/ask.h"
 #include "cluster/hop.h"
 #include "cluster/json_numbers.h"
@@ -51,7 +52,10 @@ std::optional<CellReport> report_of_json(std::string_view text) try {
 
 PeerTable::PeerTable(Options options) : options_(std::move(options)) {
   ask();
-  worker_ = std::thread([this] { work(); });
+  worker_ = std::thread([this] {
+    name_thread("cloche-peers");
+    work();
+  });
 }
 
 PeerTable::~PeerTable() {

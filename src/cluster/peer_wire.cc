@@ -25,6 +25,7 @@
 #include <utility>
 
 #include "base/host_error.h"
+#include "base/thread_name.h"
 #include "cluster/ask.h"
 #include "doors/http/relay.h"
 
@@ -157,7 +158,10 @@ class PeerWire::Tls {
  public:
   explicit Tls(std::string authorities)
       : authorities_(std::move(authorities)), trust_(make_trust()) {
-    thread_ = std::thread([this] { work(); });
+    thread_ = std::thread([this] {
+      name_thread("cloche-peer");
+      work();
+    });
   }
 
   ~Tls() {

@@ -19,6 +19,7 @@
 #include "base/durable_file.h"
 #include "base/errno.h"
 #include "base/host_error.h"
+#include "base/thread_name.h"
 
 namespace cloche::cluster {
 namespace {
@@ -64,8 +65,14 @@ WorkerSet::WorkerSet(Spawner& spawner, Options options)
     claim_.emplace(options_.state_folder, host_files());
     read_keys();
   }
-  ends_ = std::thread([this] { hear_of_ends(); });
-  idlers_ = std::thread([this] { look_for_idle_ones(); });
+  ends_ = std::thread([this] {
+    name_thread("cloche-ends");
+    hear_of_ends();
+  });
+  idlers_ = std::thread([this] {
+    name_thread("cloche-idlers");
+    look_for_idle_ones();
+  });
 }
 
 WorkerSet::~WorkerSet() { stop(); }

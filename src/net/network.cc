@@ -18,6 +18,7 @@
 #include "base/descriptor_share.h"
 #include "base/host_error.h"
 #include "base/json_lookup.h"
+#include "base/thread_name.h"
 #include "net/connection.h"
 #include "net/dns.h"
 #include "net/kernel_stream.h"
@@ -154,7 +155,10 @@ bool Network::ensure_thread() {
   if (stopping_) return false;
   if (thread_.joinable()) return true;
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this] {
+      name_thread("cloche-network");
+      run();
+    });
     return true;
   } catch (const std::system_error&) {
     return false;

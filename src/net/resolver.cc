@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/mutex.h"
+#include "base/thread_name.h"
 
 namespace cloche::net {
 namespace {
@@ -119,6 +120,7 @@ bool Resolver::State::begin_thread(const std::shared_ptr<State>& state) {
   if (state->threads == max_threads || !take_place(most)) return false;
   try {
     std::thread([state] {
+      name_thread("cloche-resolver");
       work(state);
       --all_threads;
     }).detach();

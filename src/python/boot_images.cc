@@ -9,6 +9,7 @@
 #include "base/background_thread.h"
 #include "base/host_error.h"
 #include "base/result.h"
+#include "base/thread_name.h"
 #include "kernel/kernel.h"
 #include "kernel/process/spawn_request.h"
 #include "kernel/process/task.h"
@@ -160,7 +161,10 @@ Result<void, Error> BootImages::prepare_behind(kernel::ProgramTag tag, const Pre
   if (maker_runs_) return {};
   if (maker_.joinable()) maker_.join();  // it has given the lock back for the last time
   try {
-    maker_ = background_thread([this] { make_wanted(); });
+    maker_ = background_thread([this] {
+      name_thread("cloche-images");
+      make_wanted();
+    });
     maker_runs_ = true;
   } catch (const std::system_error&) {
     wanted_.clear();  // a matter of speed only

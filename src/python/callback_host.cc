@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mutex.h"
+#include "base/thread_name.h"
 #include "kernel/time/time_limit.h"
 
 namespace cloche::python {
@@ -301,7 +302,10 @@ void CallbackHost::run_on_thread(std::shared_ptr<const Function> function,
     return;
   }
   try {
-    threads_.emplace_back([this] { work(); });
+    threads_.emplace_back([this] {
+      name_thread("cloche-callback");
+      work();
+    });
   } catch (const std::system_error&) {
     // The threads at hand do it, one job after the other.
     if (threads_.empty()) {

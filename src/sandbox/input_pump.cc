@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/host_error.h"
+#include "base/thread_name.h"
 
 namespace cloche::sandbox {
 
@@ -18,7 +19,10 @@ InputPump::InputPump(int fd, kernel::HostPipe& pipe)
     : fd_(fd), pipe_(pipe), stop_(::eventfd(0, EFD_CLOEXEC)) {
   if (!stop_) throw HostError::from_errno("cannot pass on standard input", errno);
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this] {
+      name_thread("cloche-input");
+      run();
+    });
   } catch (const std::system_error& error) {
     throw HostError(std::string("cannot pass on standard input: ") + error.what(), Errno::again);
   }

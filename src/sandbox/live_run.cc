@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/host_thread.h"
+#include "base/thread_name.h"
 #include "kernel/files/pipe.h"
 #include "kernel/kernel.h"
 #include "kernel/process/signal.h"
@@ -44,6 +45,7 @@ WasmLiveRun::WasmLiveRun(SandboxState& state, LiveRunOptions options)
       process_(kernel_.mutex()) {
   // Before the command: what has been started has somebody who sees to its end.
   thread_ = host_thread("a command", [this] {
+    name_thread("cloche-command");
     begun_.wait();
     if (!abandoned_) drive();
   });

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/resident_memory.h"
+#include "base/thread_name.h"
 
 namespace cloche::session {
 namespace {
@@ -65,7 +66,10 @@ SessionManager::SessionManager(Engine& engine, ManagerOptions options)
       add(session);
     }
   }
-  reaper_ = std::thread([this] { reap(); });
+  reaper_ = std::thread([this] {
+    name_thread("cloche-reaper");
+    reap();
+  });
 }
 
 SessionManager::~SessionManager() {

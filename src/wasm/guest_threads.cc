@@ -11,6 +11,7 @@
 
 #include "base/background_thread.h"
 #include "base/check.h"
+#include "base/thread_name.h"
 #include "wasm/engine.h"
 #include "wasm/run_here.h"
 
@@ -98,7 +99,10 @@ Result<void> GuestThreads::create(Worker& worker) {
 
 void GuestThreads::begin_starter() {
   try {
-    starter_ = background_thread([this] { serve_starts(); });
+    starter_ = background_thread([this] {
+      name_thread("cloche-starter");
+      serve_starts();
+    });
   } catch (const std::system_error&) {
     // Then threads are made by whoever wants them, at whatever priority.
   }
@@ -145,6 +149,7 @@ Result<void> GuestThreads::create_here(Worker& worker) {
 void* GuestThreads::worker_main(void* argument) noexcept {
   auto& worker = *static_cast<Worker*>(argument);
   own_worker = &worker;
+  name_thread("cloche-guest");
   worker.pool->serve(worker);
   return nullptr;
 }

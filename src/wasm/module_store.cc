@@ -19,6 +19,7 @@
 #include "base/background_thread.h"
 #include "base/check.h"
 #include "base/host_error.h"
+#include "base/thread_name.h"
 #include "base/timed_mutex.h"
 #include "wasm/cache_folder.h"
 #include "wasm/compiled_code.h"
@@ -302,6 +303,7 @@ ModuleStore::Loaded ModuleStore::make_behind(const Request& request) {
     unattended.whom = &making->whom;
     try {
       making->thread = background_thread([this, making, unattended = std::move(unattended)] {
+        name_thread("cloche-modules");
         Loaded made = make_or_say_why(unattended);
         const MutexLock done(mutex_);
         making->made = std::move(made);

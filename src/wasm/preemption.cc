@@ -18,6 +18,7 @@
 #include "base/background_thread.h"
 #include "base/check.h"
 #include "base/mutex.h"
+#include "base/thread_name.h"
 
 namespace cloche::wasm {
 
@@ -83,7 +84,10 @@ class Runners {
     // would be compiled anew, with checks, which takes minutes.
     for (int tries = 5; tries > 0; --tries) {
       try {
-        background_thread([this] { repeat(); }).detach();
+        background_thread([this] {
+          name_thread("cloche-preempt");
+          repeat();
+        }).detach();
         return true;
       } catch (const std::system_error&) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));

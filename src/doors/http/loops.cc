@@ -6,6 +6,8 @@
 #include <new>
 #include <system_error>
 
+#include "base/thread_name.h"
+
 namespace cloche::http {
 namespace {
 
@@ -51,7 +53,10 @@ Loops::Loops(std::size_t count) {
 Loops::~Loops() { stop(); }
 
 void Loops::start() {
-  watchman_ = std::thread([this] { watch(); });
+  watchman_ = std::thread([this] {
+    name_thread("cloche-watchman");
+    watch();
+  });
   const MutexLock lock(mutex_);
   for (Loop& loop : loops_) {
     add_thread();
@@ -78,7 +83,10 @@ std::size_t Loops::threads() const {
 
 // Throws std::system_error.
 void Loops::add_thread() {
-  std::thread thread([this] { serve(); });  // it waits for the lock
+  std::thread thread([this] {
+    name_thread("cloche-http");
+    serve();  // it waits for the lock
+  });
   thread.detach();
   ++threads_;
   ++spare_;

@@ -21,6 +21,7 @@
 #include <system_error>
 
 #include "base/host_error.h"
+#include "base/thread_name.h"
 #include "doors/ssh/connection.h"
 
 namespace cloche::ssh {
@@ -133,7 +134,10 @@ void SshDoor::listen(const std::string& host, std::uint16_t port, Elsewhere* els
   if (!bound)
     throw HostError::from_errno("cannot listen for SSH on port " + std::to_string(port), error);
   stop_listening_.reset(::eventfd(0, EFD_CLOEXEC));
-  acceptor_ = std::thread([this] { accept_all(); });
+  acceptor_ = std::thread([this] {
+    name_thread("cloche-ssh");
+    accept_all();
+  });
 }
 
 void SshDoor::accept_all() {
@@ -212,6 +216,7 @@ void SshDoor::serve(UniqueFd fd, std::shared_ptr<session::Session> session, std:
                                   .number = ++last_number_});
   try {
     std::thread([this, number, session = std::move(session), forwarded = std::move(forwarded)] {
+      name_thread("cloche-ssh");
       run(number, session, forwarded);
     }).detach();
     (void)fd.release();

@@ -13,6 +13,7 @@
 
 #include "base/backoff.h"
 #include "base/json_lookup.h"
+#include "base/thread_name.h"
 #include "cluster/ask.h"
 
 namespace cloche::telemetry {
@@ -104,7 +105,10 @@ SpanExporter::SpanExporter(Options options, http::Metrics& metrics)
   metrics_.describe("cloche_spans_total", "Spans of traces, by what has become of them.");
   for (const std::string_view result : {"exported", "queue_full", "unreachable", "refused"})
     count(result, 0);
-  worker_ = std::thread([this] { work(); });
+  worker_ = std::thread([this] {
+    name_thread("cloche-spans");
+    work();
+  });
 }
 
 SpanExporter::~SpanExporter() { stop(); }

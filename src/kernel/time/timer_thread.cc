@@ -6,6 +6,7 @@
 
 #include "base/background_thread.h"
 #include "base/host_error.h"
+#include "base/thread_name.h"
 
 namespace cloche::kernel {
 
@@ -78,7 +79,7 @@ std::size_t TimerThread::size() const {
 }
 
 void TimerThread::run() {
-  pthread_setname_np(pthread_self(), "cloche-timers");
+  name_thread("cloche-timers");
   ReleasableMutexLock lock(mutex_);
   while (!stopping_) {
     if (order_.empty()) {

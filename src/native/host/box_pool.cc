@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/host_error.h"
+#include "base/thread_name.h"
 
 namespace cloche::native {
 namespace {
@@ -101,7 +102,10 @@ std::unique_ptr<Box> BoxPool::take(const BoxPlan& plan) {
 bool BoxPool::begin() {
   if (is_over_ || thread_.joinable()) return !is_over_;
   try {
-    thread_ = std::thread([this] { work(); });
+    thread_ = std::thread([this] {
+      name_thread("cloche-boxes");
+      work();
+    });
   } catch (const std::system_error&) {
     return false;
   }

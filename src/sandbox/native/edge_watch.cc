@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/thread_name.h"
+
 namespace cloche::sandbox {
 namespace {
 
@@ -38,7 +40,10 @@ Result<void> EdgeWatch::begin() {
   waits_on_ = events.get();
   end_ = std::move(end);
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this] {
+      name_thread("cloche-edges");
+      run();
+    });
   } catch (const std::system_error&) {
     return Errno::again;
   }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/host_thread.h"
+#include "base/thread_name.h"
 #include "sandbox/native/caller_program.h"
 
 namespace cloche::sandbox {
@@ -78,7 +79,10 @@ void NativeCommands::listen() {
   listener_ = *std::move(listener);
   wake_ = std::move(wake);
   try {
-    thread_ = host_thread("commands of the host", [this] { accept_calls(); });
+    thread_ = host_thread("commands of the host", [this] {
+      name_thread("cloche-hostcall");
+      accept_calls();
+    });
   } catch (const Error&) {
     listener_.reset();
     wake_.reset();
@@ -112,7 +116,10 @@ void NativeCommands::take_call() {
   Call& call = calls_.emplace_back();
   call.socket = std::move(socket);
   try {
-    call.thread = std::thread([this, &call] { serve(call); });
+    call.thread = std::thread([this, &call] {
+      name_thread("cloche-hostcall");
+      serve(call);
+    });
   } catch (const std::system_error&) {  // the host has no more threads
     calls_.pop_back();
   }

@@ -7,6 +7,7 @@
 
 #include "base/host_thread.h"
 #include "base/mutex.h"
+#include "base/thread_name.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -22,6 +23,7 @@ class NativeLiveRun final : public LiveRunState {
         cancellations_(sandbox.cancellations()),
         // Before the command: what has been started has somebody who sees to its end.
         thread_(host_thread("a command", [this] {
+          name_thread("cloche-command");
           begun_.wait();
           if (command_) drive();
         })) {

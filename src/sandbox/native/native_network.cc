@@ -14,6 +14,7 @@
 
 #include "base/host_error.h"
 #include "base/host_thread.h"
+#include "base/thread_name.h"
 #include "native/host/warden.h"
 #include "native/warden/packet.h"
 
@@ -52,6 +53,7 @@ NativeNetwork::NativeNetwork(native::Box& box, const NetworkOptions& options,
   // The thread comes first: a box opens its network once.
   std::promise<bool> is_open;
   thread_ = host_thread("a sandbox's network", [this, waits = is_open.get_future()]() mutable {
+    name_thread("cloche-network");
     if (waits.get()) serve();
   });
   try {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/thread_name.h"
 #include "sandbox/native/freeze_programs.h"
 #include "sandbox/native/native_backend.h"
 #include "sandbox/native/native_parts.h"
@@ -80,7 +81,10 @@ void PythonStarts::give_up(NativeBackend& sandbox, PythonStart what) {
 void PythonStarts::begin() {
   if (is_over_ || thread_.joinable()) return;
   try {
-    thread_ = std::thread([this] { work(); });
+    thread_ = std::thread([this] {
+      name_thread("cloche-pythons");
+      work();
+    });
   } catch (const std::system_error&) {
     return;
   }

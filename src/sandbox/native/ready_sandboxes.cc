@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/thread_name.h"
 #include "sandbox/native/native_backend.h"
 
 namespace cloche::sandbox {
@@ -139,7 +140,10 @@ FirstUses ReadySandboxes::uses_of(const Kind& kind) {
 bool ReadySandboxes::begin() {
   if (thread_.joinable()) return true;
   try {
-    thread_ = std::thread([this] { work(); });
+    thread_ = std::thread([this] {
+      name_thread("cloche-ready");
+      work();
+    });
   } catch (const std::system_error&) {
     return false;
   }

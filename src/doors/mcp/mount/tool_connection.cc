@@ -16,6 +16,7 @@
 #include "base/host_error.h"
 #include "base/host_thread.h"
 #include "base/json_lookup.h"
+#include "base/thread_name.h"
 #include "doors/mcp/protocol.h"
 
 namespace cloche::mcp::mount {
@@ -48,7 +49,10 @@ ToolConnection::ToolConnection(std::string name, ToolRun program)
                   handshake_limit, [](Outcome) {});
   unwritten_ = held_.front() + '\n';
   held_.clear();
-  thread_ = host_thread("a tool server", [this] { run(); });
+  thread_ = host_thread("a tool server", [this] {
+    name_thread("cloche-tool");
+    run();
+  });
 }
 
 ToolConnection::~ToolConnection() {
