@@ -67,6 +67,7 @@ TEST_F(CachedWheelsTest, FewAreOpenAtATime) {
   CachedWheels wheels(&cache_);
   const kernel::KernelLock lock(machine_.kernel().mutex());
   std::vector<kernel::FilePtr> open;
+  open.reserve(CachedWheels::open_max);
   for (std::uint32_t i = 0; i < CachedWheels::open_max; ++i)
     open.push_back(*wheels.open(wheel_of("w", 0)));
   EXPECT_EQ(wheels.open(wheel_of("w", 0)).error(), Errno::noent);
