@@ -465,10 +465,24 @@ sklearn.multiclass.OneVsRestClassifier(sklearn.svm.LinearSVC()).fit(points, np.a
 sklearn.calibration.CalibratedClassifierCV(cv=2).fit(X, y).predict(X[:2]).shape
 sklearn.random_projection.SparseRandomProjection(2, random_state=0).fit_transform(X).shape
 sklearn.inspection.permutation_importance(sklearn.linear_model.LogisticRegression().fit(X, y), X, y, n_repeats=2, random_state=0).importances.shape
+len(sklearn.model_selection.ParameterSampler({c: list(range(30)) for c in "abcdefgh"}, 2, random_state=1))
+[sorted(found.items()) for found in sklearn.model_selection.ParameterSampler({c: list(range(30)) for c in "abcdefgh"}, 2, random_state=1)]
+len(sklearn.model_selection.ParameterSampler({"a": [1, 2, 3]}, 2, random_state=1))
+pd.util.hash_pandas_object(pd.Series([1, None], dtype="Int64"), index=False)
+pd.util.hash_pandas_object(pd.Series([True, None], dtype="boolean"), index=False)
+file_of_warning()
 """
 import scipy.fft, scipy.integrate, scipy.interpolate, scipy.linalg, scipy.sparse.linalg
 import sklearn.calibration, sklearn.feature_selection, sklearn.gaussian_process, sklearn.impute, sklearn.inspection, sklearn.isotonic
 import sklearn.manifold, sklearn.mixture, sklearn.multiclass, sklearn.neural_network, sklearn.random_projection
+
+
+def file_of_warning():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        pd.Series(["a", "b"]).astype("category").astype(pd.CategoricalDtype(["a"]))
+        pd.Series(pd.Categorical(["a", "b"]), dtype=pd.CategoricalDtype(["a"]))
+    return [warning.filename == __file__ for warning in told]
 
 
 def described(value):

@@ -61,6 +61,10 @@ np.arccosh(zero)
 np.arctanh(one)
 np.arctanh(one * 2)
 np.reciprocal(zero)
+np.reciprocal(np.array([0, 1, 2]))
+np.reciprocal(np.array([3, 0], "int8"))
+np.reciprocal(np.array([3, -1], "int16"))
+np.reciprocal(np.uint64(0))
 zero ** -one
 (-one) ** 0.5
 big ** 2

@@ -435,6 +435,26 @@ rng(0).hypergeometric(5, 5, 3, 3)
 rng(0).zipf(2, 3)
 rng(0).permuted(np.arange(4))
 rng(0).shuffle(z := np.arange(5)) or z
+np.int64(5) << np.int64(2**40)
+np.int64(-5) >> np.int64(2**40)
+np.uint64(5) << np.uint64(2**32)
+np.left_shift(a, 2**33)
+np.left_shift(a, [2**32, 2**33 + 1, 1])
+np.right_shift(a, [2**32, 2**33 + 1, 1])
+np.right_shift(np.arange(-40, 40), 2**32 + 1).sum()
+np.left_shift(np.arange(40), np.full(40, 2**32 + 1)).sum()
+np.left_shift(np.uint64(9), np.array([2**40, 2], "uint64"))
+np.left_shift(3, np.array([-1, 64, 63, 2**62]))
+np.left_shift.reduce(np.array([1, 2**35]))
+type(np.dtype("int32")).__name__
+type(np.dtype("uint32")).__name__
+isinstance(np.dtype("int32"), np.dtypes.Int32DType)
+isinstance(np.dtype(int), np.dtypes.LongDType)
+isinstance(np.dtype("uint64"), np.dtypes.UInt64DType)
+np.dtypes.Int32DType() == np.dtype("i4")
+np.dtypes.Int32DType is np.dtypes.IntDType
+np.arccos(np.array([0, 1, -1], "float32"))
+np.frexp(np.array([np.nan, np.inf, 3], "longdouble"))[1]
 """
 
 

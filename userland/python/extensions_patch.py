@@ -7,6 +7,7 @@ import re
 
 import extensions
 import floats_patch
+import random_patch
 from interpreter_data import InterpreterData
 from wasm_link import append
 from wasm_module import CALL, CONST, DATA, GET, LEB, LOAD, PAGE, TEE, PatchError, encode, encode_signed, once, uleb, with_locals
@@ -111,3 +112,4 @@ def patch(module):
     files(module, added.functions)
     databases(module, added.functions)
     floats_patch.patch(module, added.functions)
+    random_patch.widen(module)

@@ -3,9 +3,10 @@
 Loops of ufuncs are called in one place, which that file takes; products of arrays and `ufunc.at` are products.c's. The operations with single numbers go on with it: the function itself,
 whose address others compare with, calls a copy of it and then that file.
 
-frexp gives 0 for the exponent of what is no finite number, as glibc does; the C library here would leave it as it was.
+frexp gives 0 for the exponent of what is no finite number, as glibc does; the C library here would leave it as it was. Its acosf gives a
+half of pi for 0 and pi for -1 that are not the nearest floats.
 """
-from wasm_module import PatchError, with_locals
+from wasm_module import CALL, PatchError, encode, with_locals
 from wasm_text import assemble
 
 # In the order of floats.c.
@@ -14,6 +15,7 @@ COMPLEX = ("add", "subtract", "multiply", "true_divide", "power")
 INTEGERS = "byte ubyte short ushort int uint long ulong longlong ulonglong".split()  # of which a quotient is a float
 PARAMETERS = {"power": 3}
 LINES = {"HALF_dot": 23, "FLOAT_dot": 11, "DOUBLE_dot": 12, "LONGDOUBLE_dot": 13, "CFLOAT_dot": 14, "CDOUBLE_dot": 15, "CLONGDOUBLE_dot": 16}
+WHOLE = ("matvec", "vecdot", "vecmat", "matmul")  # loops of ufuncs that are products
 AT = ("add", "subtract", "multiply", "divide")
 
 
@@ -33,9 +35,24 @@ def _functions(module):
 
 
 def exponents(module):
-    for name in ("frexp", "frexpf"):
-        body, _, start = with_locals(module.body(name), 2, 0)
-        module.change(name, body[:start] + assemble("local.get 1; i32.const 0; i32.store") + body[start:])
+    for name, parameters in (("frexp", 2), ("frexpf", 2), ("frexpl", 4)):
+        body, _, start = with_locals(module.body(name), parameters, 0)
+        module.change(name, body[:start] + assemble("local.get PLACE; i32.const 0; i32.store", PLACE=parameters - 1) + body[start:])
+
+
+def single(bits):
+    """The instruction that gives a float of 32 bits."""
+    return b"\x43" + bits.to_bytes(4, "little")
+
+
+def angles(module):
+    """A half of pi for what is next to 0, which is kept in a local, and for -1 pi, which stands behind the 0 that is for 1."""
+    body = module.body("acosf")
+    for before, near, after in ((b"", 0x3FC90FDA, b"\x21"), (single(0), 0x40490FDA, b"")):
+        if body.count(before + single(near) + after) != 1:
+            raise PatchError("acosf is not as expected")
+        body = body.replace(before + single(near) + after, before + single(near + 1) + after)
+    module.change("acosf", body)
 
 
 def products(module, functions):
@@ -43,8 +60,15 @@ def products(module, functions):
     get = "; ".join(f"local.get {i}" for i in range(7))
     for name, number in LINES.items():
         index = module.index(name)
+        copy = module.copied(index, name)
         module.changed[index] = b"\0" + assemble(f"{get}; call COPY; {get.rpartition(';')[0]}; i32.const NUMBER; call FUNCTION; end",
-                                                 COPY=module.copied(index, name), NUMBER=number, FUNCTION=functions["cloche_dot"])
+                                                 COPY=copy, NUMBER=number, FUNCTION=functions["cloche_dot"])
+        # What a ufunc computes line by line is looked at as a whole.
+        call, loops = CALL + encode(index), [f"{name.removesuffix('dot')}{loop}" for loop in WHOLE]
+        if call not in module.body(loops[0]):
+            raise PatchError(f"{loops[0]} does not multiply lines")
+        for loop in loops:
+            module.change(loop, module.body(loop).replace(call, CALL + encode(copy)))
     index = module.index("cblas_matrixproduct")
     module.changed[index] = b"\0" + assemble("""local.get 1; local.get 2; call BEFORE; local.get 0; local.get 1; local.get 2; local.get 3; call COPY
                                                local.get 0; local.get 1; local.get 2; call FUNCTION; end""",
@@ -67,6 +91,7 @@ def orders(module, functions):
 
 def patch(module, functions):
     exponents(module)
+    angles(module)
     orders(module, functions)
     products(module, functions)
     loop = "generic_wrapped_legacy_loop"

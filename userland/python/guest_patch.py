@@ -14,6 +14,7 @@ import conversions_patch
 import extensions_patch
 import heap_patch
 import numpy_patch
+import random_patch
 import threads_patch
 import zone_patch
 from wasm_module import CALL, CONST, GET, LEB, LOAD, LOAD16_U, LOAD8_U, Module, PatchError, encode, once, uleb
@@ -98,6 +99,7 @@ def patch(source):
     zone_patch.patch(module)
     heap_patch.patch(module)
     numpy_patch.patch(module)
+    random_patch.patch(module)
     conversions_patch.patch(module)
     extensions_patch.patch(module)
     return module.written()

@@ -12,7 +12,7 @@ Python's half is userland/python/lib/_cloche/libraries/integers.py.
 """
 import re
 
-from wasm_module import CONST, LEB, PatchError, encode, once, uleb, with_locals
+from wasm_module import CONST, LEB, PatchError, encode, encode_signed, once, uleb, with_locals
 from wasm_text import assemble
 
 INT, LONG, LONGLONG = 5, 7, 9
@@ -117,6 +117,28 @@ def int32(module):
         (first, first_text), (second, second_text) = places
         module.put(first, first_text, second_text)
         module.put(second, second_text, first_text)
+
+
+def names_of_classes(module):
+    """The class of `int` is Int32DType and IntDType, as on Linux: numpy gives the first name to that of `long`."""
+    text = {}
+    for name in ("IntDType", "UIntDType", "LongDType", "ULongDType", "Int32DType", "UInt32DType"):
+        found = module.addresses_of(f"numpy.dtypes.{name}\0".encode())
+        if len(found) != 1:
+            raise PatchError(f"the class {name} has {len(found)} names")
+        text[name] = CONST + encode_signed(found[0])
+    for sign in ("", "U"):
+        own, by_size, long = text[f"{sign}IntDType"], text[f"{sign}Int32DType"], text[f"{sign}LongDType"]
+        substitute(module, "set_typeinfo", by_size + long, long + const(0))
+        substitute(module, "set_typeinfo", own + const(0), by_size + own)
+
+
+def shifts(module):
+    """By 64 bits or more nothing is left. Its C code compares what a `size_t` keeps of the number, which is its lower half here."""
+    before, after = (assemble(f"i64.const {mask}; i64.and") for mask in (0xFFFFFFC0, -64))
+    for kind in ("longlong", "ulonglong"):
+        for name, count in ((f"{kind}_lshift", 1), (f"{kind}_rshift", 1), (f"{kind.upper()}_left_shift", 24), (f"{kind.upper()}_right_shift", 24)):
+            substitute(module, name, before, after, count)
 
 
 def elements(module):
@@ -291,6 +313,8 @@ def patch(module):
     default_of_bools(module, words)
     sums(module)
     int32(module)
+    names_of_classes(module)
+    shifts(module)
     elements(module)
     products(module, words)
     inner_products(module)

@@ -266,6 +266,24 @@ static int judged_times(int rule, const Operand *operands, Py_ssize_t count) {
   return flags;
 }
 
+/* The reciprocal of an integer is 1 by it, as a float, which is made an integer again. */
+#define HAS_ZERO(type)                                                   \
+  for (Py_ssize_t i = 0; i < count; ++i) {                               \
+    type value;                                                          \
+    memcpy(&value, operand->at + i * operand->step, sizeof value);       \
+    if (value == 0) return DIVIDE | INVALID;                             \
+  }                                                                      \
+  return 0
+static int judged_integers(const Operand *operand, Py_ssize_t count) {
+  switch (operand->number) { /* a long has 32 bits here */
+    case 0: case 1: case 2: HAS_ZERO(char);
+    case 3: case 4: HAS_ZERO(short);
+    case 5: case 6: case 7: case 8: HAS_ZERO(int);
+    case 9: case 10: HAS_ZERO(long long);
+  }
+  return 0;
+}
+
 static void watch_loop(const Context *context, char *const *data, Py_ssize_t count, const Py_ssize_t *steps, const OldLoop *own, int rule,
                        int arithmetic) {
   const Ufunc *ufunc = context->caller;
@@ -275,6 +293,7 @@ static void watch_loop(const Context *context, char *const *data, Py_ssize_t cou
   int is_exact = 1;
   for (int k = inputs; k < all; ++k) is_exact &= operands[k].parts == 0;
   if (is_exact) {
+    if (inputs == 1 && rule == BY_ZERO) set_flags(judged_integers(&operands[0], count));
     own->loop((char **)data, &count, steps, own->data);
     if (inputs == 2 && data[0] != data[2] && data[1] != data[2]) set_flags(judged_times(rule, operands, count));
     return;

@@ -183,41 +183,36 @@ PyObject *cloche_product(PyObject *result, int number, Array *first, Array *last
   return result;
 }
 
-/* `function.at` of arrays of doubles and floats: numpy's loops. What was there before is kept for a look at each of some, where one of them may
- * have become endless: all that is known of them then is that a sum of nothings is none. */
-enum { SOME = 256 };
+/* `function.at` of arrays of doubles and floats: numpy's loops. What one of them became is looked at while it is there. */
+static inline int is_endless_double(double value) {
+  unsigned long long bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits << 1 >= 0x7ffULL << 53;
+}
+static inline int is_endless_float(float value) {
+  unsigned bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits << 1 >= 0xffU << 24;
+}
 #define AT(type, name, operator, is_quotient)                                                                       \
-  static int flags_of_##name##_##type(const type *before, const char *value_at, Py_ssize_t step, Py_ssize_t count) { \
-    int flags = 0;                                                                                                  \
-    for (Py_ssize_t i = 0; i < count; ++i) {                                                                        \
-      const type value = *(const type *)(value_at + i * step), made = before[i] operator value;                     \
-      if (made - made == 0 || before[i] != before[i] || value != value) continue;                                   \
-      if (made != made)                                                                                             \
-        flags |= INVALID;                                                                                           \
-      else if (before[i] - before[i] == 0 && value - value == 0)                                                    \
-        flags |= is_quotient && value == 0 ? DIVIDE : OVERFLOWS;                                                    \
-    }                                                                                                               \
-    return flags;                                                                                                   \
+  static int flags_of_##name##_##type(type before, type value, type made) {                                         \
+    if (before != before || value != value) return 0;                                                               \
+    if (made != made) return INVALID;                                                                               \
+    if (before - before != 0 || value - value != 0) return 0;                                                       \
+    return is_quotient && value == 0 ? DIVIDE : OVERFLOWS;                                                          \
   }                                                                                                                 \
   int cloche_##name##_at_##type(const Context *context, char *const *data, const Py_ssize_t *dimensions, const Py_ssize_t *steps, void *auxiliary) { \
     const char *index_at = data[1], *value_at = data[2];                                                            \
     const Py_ssize_t place_step = steps[0], index_step = steps[1], value_step = steps[2], size = steps[3];          \
     char *const places = data[0];                                                                                   \
-    type before[SOME];                                                                                              \
     int flags = 0;                                                                                                  \
-    for (Py_ssize_t left = dimensions[0]; left > 0; left -= SOME) {                                                 \
-      const Py_ssize_t count = left < SOME ? left : SOME;                                                           \
-      const char *const values = value_at;                                                                          \
-      type nothing = 0;                                                                                             \
-      for (Py_ssize_t i = 0; i < count; ++i, index_at += index_step, value_at += value_step) {                      \
-        Py_ssize_t index = *(const Py_ssize_t *)index_at;                                                           \
-        index += index < 0 ? size : 0;                                                                              \
-        type *const place = (type *)(places + place_step * index);                                                  \
-        const type made = (before[i] = *place) operator *(const type *)value_at;                                    \
-        *place = made;                                                                                              \
-        nothing += made - made;                                                                                     \
-      }                                                                                                             \
-      if (nothing != 0) flags |= flags_of_##name##_##type(before, values, value_step, count);                       \
+    for (Py_ssize_t left = dimensions[0]; left > 0; --left, index_at += index_step, value_at += value_step) {       \
+      Py_ssize_t index = *(const Py_ssize_t *)index_at;                                                             \
+      index += index < 0 ? size : 0;                                                                                \
+      type *const place = (type *)(places + place_step * index);                                                    \
+      const type before = *place, value = *(const type *)value_at, made = before operator value;                    \
+      *place = made;                                                                                                \
+      if (__builtin_expect(is_endless_##type(made), 0)) flags |= flags_of_##name##_##type(before, value, made);            \
     }                                                                                                               \
     set_flags(flags);                                                                                               \
     return 0;                                                                                                       \

@@ -33,7 +33,7 @@ def build(modules=""):
     posix_processes.install()
     linux_calls.install()
     _replace_sockets()
-    from ..libraries import databases, figures, floats, former_names, imports, integers, keys, parallel
+    from ..libraries import databases, figures, floats, former_names, imports, integers, keys, parallel, ranges
     from ..pictures import install as pictures
     from ..processes import pseudo_terminals, shared_values, signal_calls, trip
     from ..programs import streams
@@ -61,6 +61,7 @@ def build(modules=""):
     integers.install()
     floats.install()
     parallel.install()
+    ranges.install()
     former_names.install()
     keys.install()
     databases.install()

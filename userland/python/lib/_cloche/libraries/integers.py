@@ -20,6 +20,8 @@ def _numpy_names(aliases):
         aliases.sctypeDict[name] = new
         if name in _NAMES and name in aliases.allTypes:
             aliases.allTypes[name] = new
+    from numpy import dtypes
+    dtypes.LongDType, dtypes.ULongDType = dtypes.Int64DType, dtypes.UInt64DType
 
 
 def _numpy_repr(arrayprint):
@@ -69,6 +71,8 @@ def _pandas_columns(construction):
         return values
 
     sanitize_array.__doc__ = inner.__doc__
+    # pandas' warnings are told of the first caller whose file is none of its own.
+    sanitize_array.__code__ = sanitize_array.__code__.replace(co_filename=inner.__code__.co_filename)
     construction.sanitize_array = sanitize_array
 
 
@@ -85,6 +89,12 @@ def _pandas_groups(groups):
         return made.view(Indices) if dtype is numpy.intp else made
 
     groups.np = _Numpy(numpy, ones=ones)
+
+
+def _pandas_hashes(masked):
+    """What is not there hashes as on Linux in rows of tables: as 2^61 - 1, where Python's own hashes have 32 bits here."""
+    from pandas._libs.missing import NA
+    masked.hash = lambda value: 2**61 - 1 if value is NA else hash(value)
 
 
 def _indices(value):
@@ -127,6 +137,25 @@ def _scipy_regions_of_spheres(voronoi):
     voronoi.np = _Numpy(numpy, asarray=lambda *what, **how: _indices(numpy.asarray(*what, **how)))
 
 
+def _sklearn_searches(searching):
+    """A grid of parameters may have more points than an index counts; some of them are then drawn as natively from such a number."""
+    numpy, own = searching.np, searching.sample_without_replacement
+    most = numpy.iinfo(numpy.intp).max
+
+    def length(value):
+        return value.__len__() if isinstance(value, searching.ParameterGrid) else len(value)
+
+    def sample_without_replacement(n_population, n_samples, *, method="auto", random_state=None):
+        if n_population <= most:
+            return own(n_population, n_samples, method=method, random_state=random_state)
+        random, drawn = searching.check_random_state(random_state), {}
+        while len(drawn) < n_samples:
+            drawn[random.randint(n_population)] = None
+        return numpy.array(list(drawn), dtype="int64")
+
+    searching.len, searching.sample_without_replacement = length, sample_without_replacement
+
+
 def _sklearn_samples(random):
     """Its arrays of `int` are indices in C."""
     numpy = random.np
@@ -140,8 +169,10 @@ def install():
     imports.after("pandas.core.internals.managers", _pandas_blocks)
     imports.after("pandas.core.construction", _pandas_columns)
     imports.after("pandas._libs.groupby", _pandas_groups)
+    imports.after("pandas.core.arrays.masked", _pandas_hashes)
     imports.after("scipy.signal._max_len_seq", _scipy_sequences)
     imports.after("scipy.optimize._trlib._trlib", _scipy_trust_regions)
     imports.after("scipy.signal._peak_finding", _scipy_peaks)
     imports.after("scipy.spatial._voronoi", _scipy_regions_of_spheres)
     imports.after("sklearn.utils._random", _sklearn_samples)
+    imports.after("sklearn.model_selection._search", _sklearn_searches)
