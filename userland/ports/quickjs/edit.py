@@ -21,6 +21,15 @@ replace("quickjs/quickjs-libc.c", POLL, """    const int asked = nfds;
 replace("quickjs/quickjs.c", "        if (options->line_num != 0)\n            line = options->line_num;\n", "        line = options->line_num;\n",
         "counts lines from the number that is given")
 
+# The buffer of a memory of WebAssembly is not given away: the memory has it.
+replace("quickjs/quickjs.c", "    if (abuf->detached)\n        return JS_ThrowTypeErrorDetachedArrayBuffer(ctx);\n    pmax_len = NULL;\n    if (magic == JS_ARRAY_BUFFER_TRANSFER) {",
+        "    if (abuf->detached)\n        return JS_ThrowTypeErrorDetachedArrayBuffer(ctx);\n"
+        "    if (js_undetachable_buffer && abuf->realloc_func == js_undetachable_buffer)\n"
+        "        return JS_ThrowTypeError(ctx, \"Cannot perform ArrayBuffer.prototype.transfer on a non-detachable ArrayBuffer\");\n"
+        "    pmax_len = NULL;\n    if (magic == JS_ARRAY_BUFFER_TRANSFER) {", "keeps a memory's buffer with the memory")
+replace("quickjs/quickjs.c", "static JSValue js_array_buffer_transfer(JSContext *ctx, JSValueConst this_val,\n", "JSReallocArrayBufferDataFunc *js_undetachable_buffer;\n\nstatic JSValue js_array_buffer_transfer(JSContext *ctx, JSValueConst this_val,\n",
+        "has a name for such buffers")
+
 # What scripts and people know these errors by: node's words.
 engine = pathlib.Path("quickjs/quickjs.c")
 text = engine.read_text()
@@ -31,6 +40,7 @@ for ours, nodes in (("cannot read property '%s' of null", "Cannot read propertie
                     ("\"'%s' is read-only\"", "\"Cannot assign to read only property '%s' of object\""),
                     ("redeclaration of '%s'", "Identifier '%s' has already been declared"),
                     ("%s is not initialized", "Cannot access '%s' before initialization"),
+                    ("\"cannot convert BigInt to number\"", "\"Cannot convert a BigInt value to a number\""),
                     ("\"invalid array length\"", "\"Invalid array length\""),
                     ("\"cannot convert symbol to string\"", "\"Cannot convert a Symbol value to a string\"")):
     if ours not in text:
