@@ -297,11 +297,23 @@ function usesModules(source) {
   const bare = source.replace(/\/\*[\s\S]*?\*\/|(^|[^:'"`\\])\/\/.*$/gm, '$1');
   const likely = /^\s*(?:import\s*(?:[\w$*{'"]|\.meta)|export\s+(?:default|const|let|var|function|class|async)\b|export\s*[{*])/m.test(bare);
   // It says so in a text as well, and await is a name in scripts: what is none by its syntax is one.
-  return likely ? !compiles(source, '') : /\bawait\b/.test(bare) && !compiles(source, '') && compiles(source, 'async ');
+  if (likely) return !compiles(source, '');
+  if (ownNames.test(bare) && takesNames(source)) return true;
+  return /\bawait\b/.test(bare) && !compiles(source, '') && compiles(source, 'async ');
+}
+// What has names of its own for those that a CommonJS module is given is none: `const { exports } = instance`.
+const ownNames = /\b(?:const|let|class)\s+(?:exports|require|module|__filename|__dirname)\b|\b(?:const|let)\s*[{[][^}\]=]*\b(?:exports|require|module|__filename|__dirname)\s*[,}\]]/;
+function takesNames(source) {
+  try {
+    wrapped(source.replace(/^#!.*/, ''), '[check]');
+    return false;
+  } catch (error) {
+    return error instanceof SyntaxError && error.message.includes('redefinition of parameter name') && compiles(source, '');
+  }
 }
 function compiles(source, kind) {
   try {
-    native.evaluate(`(${kind}function (exports, require, module, __filename, __dirname) {${source.replace(/^#!.*/, '')}\n})`, '[check]');
+    native.evaluate(`(${kind}function () {${source.replace(/^#!.*/, '')}\n})`, '[check]');
     return true;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
