@@ -228,3 +228,31 @@ class AbortController {
 internal.tagged({ Event, CustomEvent, EventTarget, AbortSignal, AbortController });
 
 module.exports = Object.assign(Emitter, { Event, CustomEvent, EventTarget, AbortSignal, AbortController });
+
+// An emitter whose listeners run with the stores that it was made with.
+let withResource;
+function makeWithResource() {
+  const { AsyncResource } = require('async_hooks');
+  class EventEmitterReferencingAsyncResource extends AsyncResource {
+    #emitter;
+    constructor(emitter, type, options) {
+      super(type, options);
+      this.#emitter = emitter;
+    }
+    get eventEmitter() { return this.#emitter; }
+  }
+  return class EventEmitterAsyncResource extends Emitter {
+    #resource;
+    constructor(options) {
+      const name = typeof options === 'string' ? options : options?.name ?? new.target.name;
+      super(typeof options === 'string' ? undefined : options);
+      this.#resource = new EventEmitterReferencingAsyncResource(this, name, typeof options === 'string' ? undefined : options);
+    }
+    emit(event, ...args) { return this.#resource.runInAsyncScope(super.emit, this, event, ...args); }
+    emitDestroy() { this.#resource.emitDestroy(); }
+    get asyncId() { return this.#resource.asyncId(); }
+    get triggerAsyncId() { return this.#resource.triggerAsyncId(); }
+    get asyncResource() { return this.#resource; }
+  };
+}
+Object.defineProperty(Emitter, 'EventEmitterAsyncResource', { enumerable: true, configurable: true, get: () => (withResource ??= makeWithResource()) });

@@ -64,6 +64,8 @@ function asFolder(folder) {
 }
 const asIndex = (folder) => asFile(path.join(folder, 'index'));
 
+// Those that the command line adds (--conditions).
+const ownConditions = [];
 // "exports" of a package: the target for a subpath under these conditions.
 function fromExports(target, subpath, conditions) {
   if (target === null || target === undefined) return null;
@@ -91,7 +93,7 @@ function fromExports(target, subpath, conditions) {
 
 function fromNodeModules(name, from, imported) {
   const [, pack, rest] = /^((?:@[^/]+\/)?[^/]+)(.*)$/.exec(name) ?? [null, name, ''];
-    const conditions = [imported ? 'import' : 'require', 'node', 'module-sync'];
+    const conditions = [imported ? 'import' : 'require', 'node', 'module-sync', ...ownConditions];
   const own = packageAbove(from);
   if (own.found?.name === pack && own.found.exports) {
     const target = fromExports(own.found.exports, `.${rest}`, conditions);
@@ -380,6 +382,7 @@ function parseCommand(argv) {
     else if (word === '-p' || word === '--print' || word === '-pe') { command.print = true; command.source = given ?? value(word); }
     else if (word === '-c' || word === '--check') command.check = true;
     else if (word === '-r' || word === '--require' || word === '--import') command.preload.push(given ?? value(word));
+    else if (word === '-C' || word === '--conditions') ownConditions.push(given ?? value(word));
     else if (word === '--input-type') command.type = given ?? value(word);
     else if (word === '-v' || word === '--version') { internal.writeAll(1, `${process.version}\n`); native.exit(0); }
     else if (word === '-h' || word === '--help') { internal.writeAll(1, usage); native.exit(0); }
