@@ -101,7 +101,7 @@ const abortError = (signal) => Object.assign(new Error('The operation was aborte
 Object.defineProperty(Emitter, 'abortError', { value: abortError });
 // Emitters, and targets of events.
 const listen = (target, name, listener, once) => (target instanceof EventTarget ? target.addEventListener(name, listener, { once }) : once ? target.once(name, listener) : target.on(name, listener));
-const unlisten = (target, name, listener) => (target instanceof EventTarget ? target.removeEventListener(name, listener) : target.off(name, listener));
+const unlisten = (target, name, listener) => (target instanceof EventTarget ? target.removeEventListener(name, listener) : target.removeListener?.(name, listener));
 Emitter.once = (emitter, name, { signal } = {}) => new Promise((resolve, reject) => {
   const clear = () => {
     unlisten(emitter, name, done);
