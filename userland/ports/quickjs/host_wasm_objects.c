@@ -59,6 +59,20 @@ static void *free_buffer(JSRuntime *runtime, void *opaque, void *bytes, size_t s
   return NULL;
 }
 
+// The engine collects by what it has allocated itself, and of a memory that is next to nothing: it is told of those from here. What only its own cycles hold
+// goes then; and so it does where there is no room for another one.
+static void *allocate_memory(JSContext *ctx, size_t size)
+{
+  enum { between = 64 << 20 };
+  static uint64_t since;
+  void *made = NULL;
+  if ((since += size) <= between) made = calloc(1, size);
+  if (made) return made;
+  since = size;
+  JS_RunGC(JS_GetRuntime(ctx));
+  return calloc(1, size);
+}
+
 JSValue new_memory(JSContext *ctx, JSValueConst prototype, Limits limits)
 {
   Memory *memory = allocate(ctx, sizeof *memory);
@@ -72,7 +86,7 @@ JSValue new_memory(JSContext *ctx, JSValueConst prototype, Limits limits)
   memory->block = memory->room <= INT32_MAX ? calloc(1, sizeof *memory->block) : NULL;
   if (memory->block) {
     memory->block->references = 1;
-    memory->block->bytes = memory->data = calloc(1, memory->room + 1);
+    memory->block->bytes = memory->data = allocate_memory(ctx, (size_t)memory->room + 1);
   }
   if (memory->data) return object;
   JS_FreeValue(ctx, object);
@@ -131,7 +145,11 @@ int64_t grow_memory(JSContext *ctx, Memory *memory, uint64_t pages)
   const uint64_t before = memory->size / page_bytes, most = memory->limits.has_most ? memory->limits.most : most_pages;
   if (pages > most || before + pages > most || (before + pages) * page_bytes > INT32_MAX) return -1;
   if (!memory->limits.is_shared) {
-    if (!make_room(memory, (before + pages) * page_bytes)) return -1;
+    const uint64_t size = (before + pages) * page_bytes;
+    if (!make_room(memory, size)) {
+      JS_RunGC(JS_GetRuntime(ctx));
+      if (!make_room(memory, size)) return -1;
+    }
     // It may lie elsewhere now, and is no longer as long as the script has seen it.
     JS_DetachArrayBuffer(ctx, memory->buffer);
   }
