@@ -188,6 +188,7 @@ static int start(JSContext *ctx, int argc, char **argv)
   add_loop_functions(ctx, native);
   add_byte_functions(ctx, native);
   add_vm_functions(ctx, native);
+  add_wasm_functions(ctx, native);
   JSValue words = JS_NewArray(ctx);
   for (int i = 0; i < argc; i++) JS_SetPropertyUint32(ctx, words, i, JS_NewString(ctx, argv[i]));
   JS_SetPropertyStr(ctx, native, "argv", words);

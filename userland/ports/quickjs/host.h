@@ -14,5 +14,10 @@ void add_loop_functions(JSContext *ctx, JSValueConst native);
 void add_byte_functions(JSContext *ctx, JSValueConst native);
 void add_vm_functions(JSContext *ctx, JSValueConst native);
 
+void add_wasm_functions(JSContext *ctx, JSValueConst native);
+
+// Whether the time that a script may take has passed, which ends it.
+int time_is_over(void);
+
 // An ArrayBuffer of bytes of malloc, which it frees.
 JSValue bytes_of(JSContext *ctx, uint8_t *bytes, size_t size);

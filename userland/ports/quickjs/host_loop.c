@@ -121,6 +121,9 @@ static JSValue loop_idle(JSContext *ctx, JSValueConst self, int argc, JSValueCon
   return JS_NewFloat64(ctx, (double)idle_ns / 1e6);
 }
 
+// See edit.py.
+void JS_EndTurn(JSContext *ctx);
+
 // runJobs(): those of promises, until there are none, and the stores of none are there then; what one throws is thrown here.
 static JSValue loop_jobs(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
@@ -129,6 +132,7 @@ static JSValue loop_jobs(JSContext *ctx, JSValueConst self, int argc, JSValueCon
   int ran;
   JS_SetAsyncFrame(ctx, JS_UNDEFINED);
   while ((ran = JS_ExecutePendingJob(runtime, &other)) > 0) {}
+  if (ran == 0) JS_EndTurn(ctx);
   return ran < 0 ? JS_EXCEPTION : JS_UNDEFINED;
 }
 

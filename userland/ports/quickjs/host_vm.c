@@ -245,6 +245,8 @@ static int is_late(JSRuntime *runtime, void *opaque)
   return is_over;
 }
 
+int time_is_over(void) { return deadline_ns && is_late(NULL, NULL); }
+
 // A script belongs to the realm that it was compiled in: another one gets a copy.
 static JSValue script_for(JSContext *ctx, JSContext *realm, JSValueConst code)
 {

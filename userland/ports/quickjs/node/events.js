@@ -101,7 +101,7 @@ const abortError = (signal) => Object.assign(new Error('The operation was aborte
 Object.defineProperty(Emitter, 'abortError', { value: abortError });
 // Emitters, and targets of events.
 const listen = (target, name, listener, once) => (target instanceof EventTarget ? target.addEventListener(name, listener, { once }) : once ? target.once(name, listener) : target.on(name, listener));
-const unlisten = (target, name, listener) => (target instanceof EventTarget ? target.removeEventListener(name, listener) : target.off(name, listener));
+const unlisten = (target, name, listener) => (target instanceof EventTarget ? target.removeEventListener(name, listener) : target.removeListener?.(name, listener));
 Emitter.once = (emitter, name, { signal } = {}) => new Promise((resolve, reject) => {
   const clear = () => {
     unlisten(emitter, name, done);
@@ -228,3 +228,31 @@ class AbortController {
 internal.tagged({ Event, CustomEvent, EventTarget, AbortSignal, AbortController });
 
 module.exports = Object.assign(Emitter, { Event, CustomEvent, EventTarget, AbortSignal, AbortController });
+
+// An emitter whose listeners run with the stores that it was made with.
+let withResource;
+function makeWithResource() {
+  const { AsyncResource } = require('async_hooks');
+  class EventEmitterReferencingAsyncResource extends AsyncResource {
+    #emitter;
+    constructor(emitter, type, options) {
+      super(type, options);
+      this.#emitter = emitter;
+    }
+    get eventEmitter() { return this.#emitter; }
+  }
+  return class EventEmitterAsyncResource extends Emitter {
+    #resource;
+    constructor(options) {
+      const name = typeof options === 'string' ? options : options?.name ?? new.target.name;
+      super(typeof options === 'string' ? undefined : options);
+      this.#resource = new EventEmitterReferencingAsyncResource(this, name, typeof options === 'string' ? undefined : options);
+    }
+    emit(event, ...args) { return this.#resource.runInAsyncScope(super.emit, this, event, ...args); }
+    emitDestroy() { this.#resource.emitDestroy(); }
+    get asyncId() { return this.#resource.asyncId(); }
+    get triggerAsyncId() { return this.#resource.triggerAsyncId(); }
+    get asyncResource() { return this.#resource; }
+  };
+}
+Object.defineProperty(Emitter, 'EventEmitterAsyncResource', { enumerable: true, configurable: true, get: () => (withResource ??= makeWithResource()) });

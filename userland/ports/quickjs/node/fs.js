@@ -267,6 +267,34 @@ for (const [name, call] of Object.entries(sync)) {
     }
   };
 }
+// What may have nothing to read for long, as pipes and terminals have, is read once it has, and others go on meanwhile.
+const readers = new Map();
+const readAtOnce = fs.read;
+const mayWait = (fd) => {
+  try {
+    const kind = sync.fstat(fd).mode & 0o170000;
+    return kind === kinds.FIFO || kind === kinds.Socket || kind === kinds.CharacterDevice;
+  } catch {
+    return false;
+  }
+};
+fs.read = function read(fd, buffer, ...rest) {
+  const position = rest.length > 1 && typeof rest[0] === 'object' && rest[0] !== null ? rest[0].position : rest[2];
+  if (typeof fd !== 'number' || typeof position === 'number' && position >= 0 || !mayWait(fd)) return readAtOnce(fd, buffer, ...rest);
+  if (!readers.has(fd)) {
+    const queue = [];
+    readers.set(fd, queue);
+    internal.os.setReadHandler(fd, () => {
+      const args = queue.shift();
+      if (queue.length === 0) {
+        readers.delete(fd);
+        internal.os.setReadHandler(fd, null);
+      }
+      readAtOnce(...args);
+    });
+  }
+  readers.get(fd).push([fd, buffer, ...rest]);
+};
 fs.realpathSync.native = fs.realpathSync;
 fs.realpath.native = fs.realpath;
 delete promises.exists;

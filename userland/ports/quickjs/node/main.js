@@ -30,7 +30,7 @@ const names = ['assert', 'async_hooks', 'buffer', 'child_process', 'console', 'c
   'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'v8', 'vm', 'tty', 'worker_threads', 'zlib'];
 // What those are made of, and programs cannot ask for.
 const hidden = ['types', 'loop', 'zones', 'locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc', 'web_streams', 'crypto_util', 'crypto_hash', 'crypto_random', 'crypto_cipher',
-  'crypto_keys', 'crypto_keygen', 'crypto_sign', 'crypto_dh', 'crypto_x509', 'webcrypto', 'webcrypto_subtle', 'webcrypto_words'];
+  'crypto_keys', 'crypto_keygen', 'crypto_sign', 'crypto_dh', 'crypto_x509', 'webcrypto', 'webcrypto_subtle', 'webcrypto_words', 'webassembly'];
 const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['types'],
   'path/posix': ['path', 'posix'], 'path/win32': ['path', 'win32'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
   'assert/strict': ['assert', 'strict'], 'stream/consumers': ['stream', '__consumers'], https: ['http', '__https'], http2: ['http', '__http2'],
@@ -92,6 +92,7 @@ function setClock() {
 internal.prepareLanguage = (global) => {
   const { Number, BigInt, Date } = global;
   lazy('Intl', () => internal.builtin('intl'), global);
+  lazy('WebAssembly', () => internal.builtin('webassembly'), global);
   const texts = { numberText: [[Number, BigInt], 'toLocaleString'], dateAndTimeText: [[Date], 'toLocaleString'], dateText: [[Date], 'toLocaleDateString'],
     timeText: [[Date], 'toLocaleTimeString'] };
   for (const [text, [kinds, name]] of Object.entries(texts)) {

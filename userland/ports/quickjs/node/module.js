@@ -64,6 +64,8 @@ function asFolder(folder) {
 }
 const asIndex = (folder) => asFile(path.join(folder, 'index'));
 
+// Those that the command line adds (--conditions).
+const ownConditions = [];
 // "exports" of a package: the target for a subpath under these conditions.
 function fromExports(target, subpath, conditions) {
   if (target === null || target === undefined) return null;
@@ -91,7 +93,7 @@ function fromExports(target, subpath, conditions) {
 
 function fromNodeModules(name, from, imported) {
   const [, pack, rest] = /^((?:@[^/]+\/)?[^/]+)(.*)$/.exec(name) ?? [null, name, ''];
-    const conditions = [imported ? 'import' : 'require', 'node', 'module-sync'];
+    const conditions = [imported ? 'import' : 'require', 'node', 'module-sync', ...ownConditions];
   const own = packageAbove(from);
   if (own.found?.name === pack && own.found.exports) {
     const target = fromExports(own.found.exports, `.${rest}`, conditions);
@@ -297,11 +299,23 @@ function usesModules(source) {
   const bare = source.replace(/\/\*[\s\S]*?\*\/|(^|[^:'"`\\])\/\/.*$/gm, '$1');
   const likely = /^\s*(?:import\s*(?:[\w$*{'"]|\.meta)|export\s+(?:default|const|let|var|function|class|async)\b|export\s*[{*])/m.test(bare);
   // It says so in a text as well, and await is a name in scripts: what is none by its syntax is one.
-  return likely ? !compiles(source, '') : /\bawait\b/.test(bare) && !compiles(source, '') && compiles(source, 'async ');
+  if (likely) return !compiles(source, '');
+  if (ownNames.test(bare) && takesNames(source)) return true;
+  return /\bawait\b/.test(bare) && !compiles(source, '') && compiles(source, 'async ');
+}
+// What has names of its own for those that a CommonJS module is given is none: `const { exports } = instance`.
+const ownNames = /\b(?:const|let|class)\s+(?:exports|require|module|__filename|__dirname)\b|\b(?:const|let)\s*[{[][^}\]=]*\b(?:exports|require|module|__filename|__dirname)\s*[,}\]]/;
+function takesNames(source) {
+  try {
+    wrapped(source.replace(/^#!.*/, ''), '[check]');
+    return false;
+  } catch (error) {
+    return error instanceof SyntaxError && error.message.includes('redefinition of parameter name') && compiles(source, '');
+  }
 }
 function compiles(source, kind) {
   try {
-    native.evaluate(`(${kind}function (exports, require, module, __filename, __dirname) {${source.replace(/^#!.*/, '')}\n})`, '[check]');
+    native.evaluate(`(${kind}function () {${source.replace(/^#!.*/, '')}\n})`, '[check]');
     return true;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
@@ -368,6 +382,7 @@ function parseCommand(argv) {
     else if (word === '-p' || word === '--print' || word === '-pe') { command.print = true; command.source = given ?? value(word); }
     else if (word === '-c' || word === '--check') command.check = true;
     else if (word === '-r' || word === '--require' || word === '--import') command.preload.push(given ?? value(word));
+    else if (word === '-C' || word === '--conditions') ownConditions.push(given ?? value(word));
     else if (word === '--input-type') command.type = given ?? value(word);
     else if (word === '-v' || word === '--version') { internal.writeAll(1, `${process.version}\n`); native.exit(0); }
     else if (word === '-h' || word === '--help') { internal.writeAll(1, usage); native.exit(0); }
