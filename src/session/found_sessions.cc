@@ -4,7 +4,7 @@
 // Sessions end by the time of day that their files say, and machines are wrong about it when they
 // start, until somebody tells them: by years where a clock has lost its battery. So whoever seems to
 // be over when it is found is neither there nor removed for an hour; where the clock is set back
-// meanwhile it is there again.
+// meanwhile it is there again. (ManagerOptions::overdue_kept says how long.)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,6 @@
 namespace cloche::session {
 namespace {
 
-constexpr std::chrono::hours overdue_kept{1};
 constexpr std::chrono::seconds overdue_pause{5};  // nobody tells that a clock has been set
 
 }  // namespace
@@ -52,12 +51,22 @@ std::vector<std::shared_ptr<Session>> SessionManager::find_saved(const SaverPtr&
       sessions.push_back(make_saved(std::move(found), now));
       continue;
     }
+    if (options_.overdue_kept.count() == 0) {
+      remove_overdue(*saver, found);
+      continue;
+    }
     const MutexLock lock(mutex_);
-    overdue_.push_back({std::move(found), saver, now.steady + overdue_kept});
+    overdue_.push_back({std::move(found), saver, now.steady + options_.overdue_kept});
     overdue_look_ = std::min(overdue_look_, now.steady + overdue_pause);
     due_changed_.notify_one();
   }
   return sessions;
+}
+
+void SessionManager::remove_overdue(SessionSaver& saver, const StateStore::Found& found) const {
+  const std::string& id = found.facts.id;
+  if (!saver.store().remove(id, StateStore::Removal::saved, found.chain.live))
+    complain("the saved state of session " + id + " cannot be removed");
 }
 
 void SessionManager::look_at_overdue() {
@@ -77,12 +86,11 @@ void SessionManager::look_at_overdue() {
   for (Overdue& one : taken) {
     const SaverPtr saver = one.saver.lock();
     if (!saver) continue;
-    const std::string id = one.found.facts.id;
     if (one.found.facts.expires <= now.wall) {
-      if (!saver->store().remove(id, StateStore::Removal::saved, one.found.chain.live))
-        complain("the saved state of session " + id + " cannot be removed");
+      remove_overdue(*saver, one.found);
       continue;
     }
+    const std::string id = one.found.facts.id;
     const std::shared_ptr<Session> session = make_saved(std::move(one.found), now);
     const MutexLock lock(mutex_);
     const auto its = savers_.find(key_of(id));

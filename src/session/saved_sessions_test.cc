@@ -135,6 +135,17 @@ TEST_F(SavedSessions, WhatIsOverAtTheStartIsRemovedWhenItsHourHasPassed) {
   EXPECT_EQ(manager->count(), 0U);
 }
 
+TEST_F(SavedSessions, WhatIsOverIsRemovedAtOnceWhereThatIsAsked) {
+  ManualClock clock;
+  auto manager = start({.clock = &clock});
+  ASSERT_TRUE(std::holds_alternative<SessionPtr>(
+      manager->create({.owner = "me", .ttl = std::chrono::hours(1)})));
+  crash(std::move(manager));
+  clock.advance(std::chrono::hours(2));
+  manager = start({.overdue_kept = std::chrono::seconds(0), .clock = &clock});
+  EXPECT_EQ(folder_.names(), std::set<std::string>{"lock"});
+}
+
 TEST_F(SavedSessions, OneThatWasFoundByAClockThatWasAheadHasAllOfItsTime) {
   ManualClock clock;
   auto manager = start({.clock = &clock});

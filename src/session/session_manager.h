@@ -85,10 +85,12 @@ struct ManagerOptions {
                              // the folder KEY of it
   SavePolicy save_policy = SavePolicy::always;
   std::chrono::seconds save_interval{0};  // of SavePolicy::interval
-  HostFiles* state_files = nullptr;       // how they are written; null: by the host's own calls
-  Clock* clock = nullptr;                 // null: the host's
-  SandboxOptions sandbox;                 // of every session
-  std::vector<sandbox::Grant> grants;     // what else may be asked for
+  // What was over when it was found is removed so much later, in case the clock was wrong.
+  std::chrono::seconds overdue_kept{3600};
+  HostFiles* state_files = nullptr;    // how they are written; null: by the host's own calls
+  Clock* clock = nullptr;              // null: the host's
+  SandboxOptions sandbox;              // of every session
+  std::vector<sandbox::Grant> grants;  // what else may be asked for
   // Asked for a session of Lifetime::of_time whose deadline has come: true where that has been seen
   // to, and it lives on with another one. Once at a time for each, on any thread; it may wait.
   std::function<bool(const std::shared_ptr<Session>& session)> came_due;
@@ -298,6 +300,7 @@ class SessionManager {
   // What the folder has, as sessions, which nobody finds yet, but for those that are overdue.
   std::vector<std::shared_ptr<Session>> find_saved(const SaverPtr& saver);
   std::shared_ptr<Session> make_saved(StateStore::Found found, const Moment& now);
+  void remove_overdue(SessionSaver& saver, const StateStore::Found& found) const;
   void look_at_overdue();
   std::vector<std::shared_ptr<Session>> take_out_key(CellKey key);
   void end_uses_of(const std::vector<std::shared_ptr<Session>>& sessions,
