@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -114,6 +115,25 @@ TEST(CliProgram, AFileThatIsCopiedOutReplacesThatOneAlone) {
   EXPECT_EQ(
       bash("umask 027; $CLOCHE run --out a:" + fresh + " 'echo 1 >a'; stat -c %a " + fresh).said,
       "640\n");
+}
+
+// It has both folders by its mount, and may do with them what it likes.
+TEST(CliProgram, AGuestDoesNotSayWhereOnThisMachineAFileIsCopiedTo) {
+  const TempDir folder;
+  const std::string of_guest = folder.path() / "shared", other = folder.path() / "other";
+  ASSERT_TRUE(std::filesystem::create_directories(of_guest + "/sub"));
+  ASSERT_TRUE(std::filesystem::create_directories(other));
+  write_text(other + "/kept", "mine\n");
+  const Ended ended =
+      cloche("run --mount " + of_guest + ":/shared --out a:" + of_guest + "/a --out a:" + of_guest +
+             "/sub/kept --out a:" + other +
+             "/b 'echo theirs >a; ln -s ../other/kept /shared/a; mv /shared/sub /shared/moved; "
+             "ln -s ../other /shared/sub'");
+  EXPECT_EQ(ended.status, 0) << ended.said;
+  EXPECT_EQ(bash("cat " + other + "/kept " + other + "/b; test -L " + of_guest + "/a || cat " +
+                 of_guest + "/a; cat " + of_guest + "/moved/kept")
+                .said,
+            "mine\ntheirs\ntheirs\ntheirs\n");
 }
 
 TEST(CliProgram, StandardInputIsTheCommandsUnlessItSaysNo) {

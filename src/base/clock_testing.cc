@@ -15,4 +15,9 @@ void ManualClock::advance(std::chrono::milliseconds by) {
   now_.steady += by;
 }
 
+void ManualClock::set_by(std::chrono::milliseconds by) {
+  const std::lock_guard lock(mutex_);
+  now_.wall += by;
+}
+
 }  // namespace cloche

@@ -15,6 +15,8 @@ class ManualClock final : public Clock {
   void sleep(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
              SteadyTime until) override;
   void advance(std::chrono::milliseconds by);
+  // As when somebody sets the time of day: what passes goes on.
+  void set_by(std::chrono::milliseconds by);
 
  private:
   std::mutex mutex_;

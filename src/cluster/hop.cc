@@ -76,6 +76,24 @@ bool may_hop_on(const http::Request& request) {
   return hops_of(request) < (patience_of(request) ? timed_hops_max : hops_max);
 }
 
+bool has_plain_path(const http::Request& request) {
+  const std::string_view target = request.target;
+  const std::string_view path = target.substr(0, target.find_first_of("?#"));
+  if (path.find_first_of(".%\\") == path.npos) return true;
+  // Some take a backslash for a slash, and an escape for what it says.
+  std::string read = "/";
+  for (std::size_t at = 0; at < path.size(); ++at) {
+    const std::string_view escape = path.substr(at, 3);
+    const bool is_slash =
+        path[at] == '\\' || http::same_text(escape, "%2f") || http::same_text(escape, "%5c");
+    const bool is_dot = http::same_text(escape, "%2e");
+    read += is_slash ? '/' : is_dot ? '.' : path[at];
+    if (path[at] == '%' && (is_slash || is_dot)) at += 2;
+  }
+  read += '/';
+  return read.find("/./") == read.npos && read.find("/../") == read.npos;
+}
+
 std::optional<std::chrono::milliseconds> patience_of(const http::Request& request) {
   const auto ms = number_in<std::uint32_t>(request.field(patience_field));
   return ms ? std::optional(std::chrono::milliseconds(*ms)) : std::nullopt;

@@ -25,6 +25,11 @@ inline constexpr std::string_view patience_field = "X-Cloche-Patience";
 // it has, which is less each time, and otherwise three times.
 bool may_hop_on(const http::Request& request);
 
+// Whether its path means the same to whoever is on the way: not where it has `.` or `..` for a
+// name, which a proxy between cells may fold, and with the secret of the cells on it
+// `/sessions/ID/../../cell` would be a peer's own request then.
+bool has_plain_path(const http::Request& request);
+
 // How long its key may be looked for, where it says so.
 std::optional<std::chrono::milliseconds> patience_of(const http::Request& request);
 

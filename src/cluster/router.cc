@@ -19,6 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t waiting_max = 256;
+constexpr std::size_t waiting_of_one_max = waiting_max * 3 / 4;
 // Nothing tells that another process listens again, or that another cell has taken a key.
 constexpr std::chrono::milliseconds first_pause{10};
 constexpr std::chrono::milliseconds longest_pause{200};
@@ -33,21 +34,6 @@ std::chrono::milliseconds time_until(SteadyTime then) {
   return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(then - Clock::now()),
                   std::chrono::milliseconds(0));
 }
-
-// One more request that waits, as long as it lives.
-class Waiting {
- public:
-  explicit Waiting(std::atomic<std::size_t>& count)
-      : is_allowed(count.fetch_add(1) < waiting_max), count_(count) {}
-  ~Waiting() { --count_; }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-
-  const bool is_allowed;
-
- private:
-  std::atomic<std::size_t>& count_;
-};
 
 bool is_hop(const http::Request& request) { return !request.field(hop_field).empty(); }
 
@@ -67,6 +53,38 @@ Router::Router(Parts parts, Options options) : parts_(parts), options_(std::move
 
 bool Router::is_from_peer(const http::Request& request) const {
   return is_hop(request) && is_same_secret(request.field(hop_field), options_.token);
+}
+
+// One more request that waits, as long as it lives. Who asks by one token leaves places to others.
+class Router::Waiting {
+ public:
+  Waiting(Router& router, std::string_view who) : router_(router), who_(who) {
+    const MutexLock lock(router_.mutex_);
+    std::size_t& of_one = router_.waiting_of_[who_];
+    is_allowed_ = router_.waiting_ < waiting_max && (who_.empty() || of_one < waiting_of_one_max);
+    ++of_one;
+    ++router_.waiting_;
+  }
+  ~Waiting() {
+    const MutexLock lock(router_.mutex_);
+    --router_.waiting_;
+    const auto of_one = router_.waiting_of_.find(who_);
+    if (--of_one->second == 0) router_.waiting_of_.erase(of_one);
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  bool is_allowed() const { return is_allowed_; }
+
+ private:
+  Router& router_;
+  const std::string who_;
+  bool is_allowed_ = false;
+};
+
+std::size_t Router::waiting() const {
+  const MutexLock lock(mutex_);
+  return waiting_;
 }
 
 void Router::Hold::take(Router& router, CellKey key) {
@@ -126,6 +144,7 @@ Result<void, Error> Router::take_key(CellKey key) {
 bool Router::pass_on(const http::Request& request, std::string_view path,
                      const std::shared_ptr<http::Exchange>& exchange, const Away& away,
                      Hold& hold) {
+  if (!has_plain_path(request)) return false;
   const std::string_view session = session_of_path(path);
   const auto cell = other_cell(session, &hold);
   if (is_hop(request) && !(cell && is_from_peer(request) && may_hop_on(request))) return false;
@@ -142,12 +161,12 @@ bool Router::is_elsewhere(CellKey cell) const {
 }
 
 // Nothing has been sent while there is no connection: that may be tried again without harm.
-Router::Way Router::way_to(std::string_view session, SteadyTime deadline, SteadyTime known_since,
-                           Hold* hold) {
+Router::Way Router::way_to(std::string_view session, std::string_view who, SteadyTime deadline,
+                           SteadyTime known_since, Hold* hold) {
   Way way;
   Backoff backoff(first_pause, longest_pause);
   SteadyTime next_look = SteadyTime::min();
-  const Waiting waiting(waiting_);
+  const Waiting waiting(*this, who);
   for (;;) {
     const std::uint64_t news = parts_.peers.news();
     const std::optional<CellKey> cell = other_cell(session, hold);
@@ -163,7 +182,7 @@ Router::Way Router::way_to(std::string_view session, SteadyTime deadline, Steady
     if (has_it && !is_silent)
       way.fd = parts_.wire.connect(peer->address, Clock::now() + connect_patience);
     const SteadyTime now = Clock::now();
-    if (way.fd || !waiting.is_allowed || now >= deadline) break;
+    if (way.fd || !waiting.is_allowed() || now >= deadline) break;
     if (now >= next_look) {
       next_look = now + backoff.next();
       if (!has_it) parts_.peers.look_again();
@@ -188,7 +207,8 @@ bool Router::pass_on_to(CellKey cell, std::string_view session, const http::Requ
       std::min(options_.patience, is_hop(request) ? patience_of(request).value_or(options_.patience)
                                                   : options_.patience);
   const SteadyTime deadline = now + patience;
-  Way way = way_to(session, deadline, is_hop(request) ? now : SteadyTime::min(), hold);
+  Way way = way_to(session, request.field("Authorization"), deadline,
+                   is_hop(request) ? now : SteadyTime::min(), hold);
   if (way.is_here) return false;
   if (!way.fd) {
     exchange->send(away(cell));
@@ -210,7 +230,7 @@ Router::Reply Router::ask_cell_of(std::string_view session, const http::Request&
   const std::string text = hop_text(request, request.target, options_.token);
   SteadyTime known_since = SteadyTime::min();
   for (;;) {
-    Way way = way_to(session, deadline, known_since, nullptr);
+    Way way = way_to(session, {}, deadline, known_since, nullptr);
     if (!way.fd) return Reply{};
     known_since = Clock::now();
     const SteadyTime answered_by = known_since + list_patience;

@@ -7,7 +7,6 @@
 // starting anew, or another one, this one too, may be taking the key. Thread-safe.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -101,7 +100,7 @@ class Router final : public Elsewhere {
   static bool is_count_path(std::string_view path);
 
   // Requests that look for a cell, or wait for it.
-  std::size_t waiting() const { return waiting_; }
+  std::size_t waiting() const;
 
  private:
   bool pass_on_to(CellKey cell, std::string_view session, const http::Request& request,
@@ -116,8 +115,10 @@ class Router final : public Elsewhere {
     UniqueFd fd = UniqueFd();
     bool is_here = false;
   };
+  // `who`: by whose token is asked, who has three quarters of the places at most; empty: by none.
   // `known_since`: what cells have said before does not count.
-  Way way_to(std::string_view session, std::chrono::steady_clock::time_point deadline,
+  Way way_to(std::string_view session, std::string_view who,
+             std::chrono::steady_clock::time_point deadline,
              std::chrono::steady_clock::time_point known_since, Hold* hold);
   bool create_elsewhere(const http::Request& request,
                         const std::shared_ptr<http::Exchange>& exchange);
@@ -134,8 +135,11 @@ class Router final : public Elsewhere {
 
   const Parts parts_;
   const Options options_;
-  std::atomic<std::size_t> waiting_ = 0;
+  class Waiting;
+
   mutable Mutex mutex_;
+  std::size_t waiting_ GUARDED_BY(mutex_) = 0;
+  std::map<std::string, std::size_t, std::less<>> waiting_of_ GUARDED_BY(mutex_);
   Condition let_go_;
   std::map<CellKey, std::size_t> holds_ GUARDED_BY(mutex_);
   std::multiset<CellKey> leaving_ GUARDED_BY(mutex_);  // keys that are being given up

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
+
+#include "base/json.h"
 
 namespace cloche::cluster {
 namespace {
@@ -54,9 +57,33 @@ TEST(SessionPages, OfWhatIsNestedWithoutEndThereIsNone) {
   EXPECT_FALSE(page_of_json(page(1'000'000)));
 }
 
+// A tenant's metadata is 64 KiB a session, and a page may have a thousand of them.
+TEST(SessionPages, WhatMetadataHoldsIsToldAndNoMore) {
+  std::string values = "1";
+  for (int i = 0; i < 20'000; ++i) values += ",[]";
+  const std::string metadata =
+      R"({"createdAt":"x","sessionId":5,"a":[1,-2,true,null,{"b":"\u00e9\n"}],"c":{},"d":[)" +
+      values + "]}";
+  std::string sessions;
+  for (int i = 0; i < 200; ++i) {
+    sessions += (i == 0 ? "" : ",") +
+                fmt::format(R"({{"sessionId":"{}","createdAt":"t","metadata":{},"image":""}})", i,
+                            metadata);
+  }
+  const std::size_t before = ::mallinfo2().uordblks;
+  const SessionPage read = page(sessions, 200);
+  EXPECT_LT(::mallinfo2().uordblks - before, 3 * sessions.size());
+  ASSERT_EQ(read.sessions.size(), 200U);
+  EXPECT_EQ(read.sessions[7].id, "7");
+  EXPECT_EQ(read.sessions[7].created, "t");
+  EXPECT_EQ(Json::parse(read.sessions[7].json)["metadata"], Json::parse(metadata));
+}
+
 TEST(SessionPages, OfWhatIsNoPageThereIsNone) {
   for (const char* text : {"", "[]", "{}", R"({"total":1})", R"({"sessions":[{}],"total":1})",
-                           R"({"sessions":[],"total":1e30})"})
+                           R"({"sessions":[],"total":1e30})", R"({"sessions":[[]],"total":1})",
+                           R"({"sessions":[1],"total":1})", R"({"sessions":{},"total":1})", "1",
+                           R"([{"sessions":[],"total":1}])"})
     EXPECT_FALSE(page_of_json(text).has_value()) << text;
 }
 

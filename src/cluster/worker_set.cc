@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/worker_set.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <span>
+#include <sstream>
 #include <utility>
 
 #include "base/descriptor_channel.h"
 #include "base/durable_file.h"
 #include "base/errno.h"
+#include "base/folder_names.h"
 #include "base/host_error.h"
 #include "base/thread_name.h"
 
@@ -36,6 +39,35 @@ constexpr unsigned keys_max = std::numeric_limits<CellKey>::max();
 constexpr std::string_view of_session_word = " session";
 
 std::string keys_file(const std::string& folder) { return folder + "/workers"; }
+
+// Empty where there is no such file.
+Result<std::string> keys_text(const std::string& path) {
+  constexpr std::size_t piece_bytes = 65536;
+  const auto file = host_files().open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY, 0);
+  if (!file && file.error() == Errno::noent) return std::string();
+  if (!file) return file.error();
+  struct stat status{};
+  if (::fstat(file->get(), &status) != 0) return errno_from_host(errno);
+  if (!S_ISREG(status.st_mode)) return Errno::inval;
+  std::string text;
+  for (std::size_t count = piece_bytes; count > 0;) {
+    const std::size_t old = text.size();
+    text.resize(old + piece_bytes);
+    CLOCHE_ASSIGN(count,
+                  host_files().read_at(file->get(), old,
+                                       std::as_writable_bytes(std::span(text).subspan(old))));
+    text.resize(old + count);
+  }
+  return text;
+}
+
+// Whether something of a session is there, damaged ones too: somebody's whom the file of keys does
+// not name, as where it was lost.
+bool has_sessions(const std::string& folder) {
+  const auto names = folder_names(folder);
+  if (!names) return names.error() != Errno::noent;
+  return std::ranges::any_of(*names, [](const std::string& name) { return name != "lock"; });
+}
 
 enum class Word : std::uint8_t { idle, busy, none };
 
@@ -94,7 +126,11 @@ void WorkerSet::stop() {
 void WorkerSet::read_keys() {
   const MutexLock lock(mutex_);
   const std::string path = keys_file(options_.state_folder);
-  std::ifstream stream(path);
+  const Result<std::string> text = keys_text(path);
+  // Who has which key must not be forgotten: with a key goes a folder of sessions.
+  if (!text)
+    throw HostError(fmt::format("{} cannot be read: {}", path, errno_info(text.error()).message));
+  std::istringstream stream(*text);
   std::string line;
   while (std::getline(stream, line)) {
     CellKey key = 0;
@@ -149,7 +185,9 @@ std::optional<CellKey> WorkerSet::add_key(const std::string& owner, WorkerKind k
   do {
     if (tried++ > keys_max) return std::nullopt;
     ++key;
-  } while (key == 0 || workers_.contains(key));
+  } while (key == 0 || workers_.contains(key) ||
+           (!options_.state_folder.empty() &&
+            has_sessions(fmt::format("{}/{}", options_.state_folder, key))));
   last_key_ = key;
   Worker& worker = workers_[key];
   worker.owner = owner;

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <variant>
@@ -13,6 +16,7 @@
 
 #include "base/descriptor_channel.h"
 #include "base/host_error.h"
+#include "base/temp_dir_testing.h"
 #include "base/waiting_testing.h"
 
 namespace cloche::cluster {
@@ -96,6 +100,28 @@ TEST(WorkerSet, WhoWantsAPlaceIsNotKeptWaitingAgainByOneThatIsSilent) {
     EXPECT_EQ(*questions, 1);
   }
   ::munmap(shared, sizeof(std::atomic<int>));
+}
+
+// With a key goes a folder of sessions.
+TEST(WorkerSet, NobodyGetsTheKeyOfSomebodyElsesSessions) {
+  const TempDir folder;
+  const std::string path = folder.path();
+  std::filesystem::create_directories(path + "/1");
+  std::ofstream(path + "/1/11111111-2222-4333-8444-555555550001.session.damaged") << "somebody's";
+  std::filesystem::create_directories(path + "/2");
+  std::ofstream(path + "/2/lock") << "of one that had no session any more";
+  Spawner::Options options;
+  sigemptyset(&options.signals);
+  Spawner spawner(options, [](const WorkerTask& task) { return stay(task); });
+  {
+    WorkerSet workers(spawner, {.limit = 2, .state_folder = path});
+    ASSERT_TRUE(std::holds_alternative<UniqueFd>(workers.connect("a")));
+    EXPECT_EQ(workers.key_of("a"), std::optional<CellKey>(2));
+    for (const auto& [key, fd] : workers.connect_all()) spawner.kill(key);
+  }
+  std::filesystem::remove(path + "/workers");
+  ASSERT_EQ(::mkfifo((path + "/workers").c_str(), 0600), 0);
+  EXPECT_THROW(WorkerSet(spawner, {.limit = 1, .state_folder = path}), HostError);
 }
 
 TEST(WorkerSet, OneThatDoesNotEndLosesItsPlace) {

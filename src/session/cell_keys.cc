@@ -48,7 +48,7 @@ Result<void, Error> SessionManager::take_key(CellKey key) {
   std::vector<std::shared_ptr<Session>> sessions;
   try {
     saver = make_saver(key);
-    sessions = find_saved(*saver);
+    sessions = find_saved(saver);
   } catch (const HostError& problem) {
     return Error(problem);
   }

@@ -43,6 +43,8 @@ Result<std::string> read_name(const std::string& path, HostFiles& files) {
   CLOCHE_ASSIGN(const std::size_t count,
                 files.read_at(file.get(), 0, std::as_writable_bytes(std::span(name))));
   name.resize(count);
+  // What follows its line is of a longer one, of a server that was killed as it wrote its own.
+  if (const std::size_t end = name.find('\n'); end != std::string::npos) name.resize(end + 1);
   return name;
 }
 
@@ -85,13 +87,14 @@ FolderClaim::FolderClaim(const std::filesystem::path& folder, HostFiles& files, 
   name_ = fmt::format("{}{} of {} process {} on {}{}\n", word,
                       generation_of(last ? *last : std::string()) + 1, random_hex(16), ::getpid(),
                       host_name(), cell == 0 ? "" : fmt::format("{}{}", cell_word, cell));
-  if (::ftruncate(lock_.get(), 0) != 0) fail(errno_from_host(errno));
+  // In the place of the old one, which most disks have room for even where they are full.
   for (std::size_t at = 0; at < name_.size();) {
     const Result<std::size_t> written =
         files_.write(lock_.get(), std::as_bytes(std::span(name_)).subspan(at));
     if (!written) fail(written.error());
     at += *written;
   }
+  if (::ftruncate(lock_.get(), static_cast<off_t>(name_.size())) != 0) fail(errno_from_host(errno));
   if (const Result<void> synced = files_.sync(lock_.get()); !synced) fail(synced.error());
   if (const Result<void> synced = files_.sync_folder(folder.string()); !synced)
     fail(synced.error());

@@ -79,38 +79,6 @@ bool SessionManager::is_unreadable(std::string_view id) const {
   return unread_.contains(std::string(id));
 }
 
-std::vector<std::shared_ptr<Session>> SessionManager::find_saved(SessionSaver& saver) {
-  std::vector<std::shared_ptr<Session>> sessions;
-  StateStore::Listing listing = saver.store().list();
-  for (const std::string& sentence : listing.trouble) complain(sentence);
-  {
-    const MutexLock lock(mutex_);
-    unread_.insert(listing.unread.begin(), listing.unread.end());
-  }
-  for (StateStore::Found& found : listing.sessions) {
-    const Moment now = clock_.now();
-    const auto left = found.facts.expires - now.wall;
-    const bool for_ever = found.facts.expires == WallTime::max();
-    if (!for_ever && left.count() <= 0) {
-      if (!saver.store().remove(found.facts.id, StateStore::Removal::saved, found.chain.live))
-        complain("the saved state of session " + found.facts.id + " cannot be removed");
-      continue;
-    }
-    const SteadyTime deadline =
-        for_ever ? SteadyTime::max()
-                 : now.steady + std::chrono::duration_cast<std::chrono::nanoseconds>(left);
-    {
-      const MutexLock lock(mutex_);
-      found.facts.sequence = ++last_sequence_;
-    }
-    const auto session = std::make_shared<Session>(
-        std::move(found), [this](Session& one) { return load(one); }, deadline, clock_);
-    log_what_happens_in(*session);
-    sessions.push_back(session);
-  }
-  return sessions;
-}
-
 // A saved session gets what the operator allows now, and no more.
 SandboxOptions SessionManager::options_of_saved(const Facts& facts) const {
   if (facts.wish.empty()) return options_.sandbox;

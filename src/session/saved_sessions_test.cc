@@ -2,9 +2,11 @@
 // Sessions with a state folder: what is answered survives, what cannot be saved is told, nothing is
 // read before it is used.
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 
+#include "base/clock_testing.h"
 #include "session/saved_state_testing.h"
 #include "session/session_manager.h"
 
@@ -81,6 +83,85 @@ TEST_F(SavedSessions, AreReadAtTheirFirstUse) {
   manager = start();
   EXPECT_EQ(manager->list("me", 10, 0).total, 1U);
   EXPECT_EQ(restored_, 1);
+}
+
+constexpr std::chrono::hours years{5 * 366 * 24};
+
+// Until what others do shows.
+void wait_until(const std::function<bool()>& is_so) {
+  while (!is_so()) std::this_thread::yield();
+}
+
+// A clock without a battery may be years ahead until somebody sets it.
+TEST_F(SavedSessions, AClockThatIsWrongAtTheStartEndsNone) {
+  ManualClock clock;
+  auto manager = start({.clock = &clock});
+  const auto made = manager->create({.owner = "me", .ttl = std::chrono::hours(1)});
+  ASSERT_TRUE(std::holds_alternative<SessionPtr>(made));
+  const std::string id = std::get<SessionPtr>(made)->facts().id;
+  put(std::get<SessionPtr>(made), "kept");
+  ASSERT_TRUE(manager->save(std::get<SessionPtr>(made)));
+  crash(std::move(manager));
+  clock.set_by(years);
+  manager = start({.clock = &clock});
+  EXPECT_EQ(manager->find(id, "me"), nullptr) << "it is over, as far as one can say";
+  EXPECT_EQ(manager->count(), 0U);
+  clock.advance(std::chrono::minutes(20));
+  clock.set_by(-years);
+  wait_until([&] {
+    clock.advance(std::chrono::seconds(1));
+    return manager->count() == 1;
+  });
+  EXPECT_EQ(get(manager->find(id, "me")), "kept");
+  EXPECT_EQ(troubles_.size(), 1U);
+  clock.advance(std::chrono::minutes(40));
+  wait_until([&] { return manager->count() == 0; });
+  manager.reset();
+  EXPECT_EQ(folder_.names(), std::set<std::string>{"lock"});
+}
+
+TEST_F(SavedSessions, WhatIsOverAtTheStartIsRemovedWhenItsHourHasPassed) {
+  ManualClock clock;
+  auto manager = start({.clock = &clock});
+  ASSERT_TRUE(std::holds_alternative<SessionPtr>(
+      manager->create({.owner = "me", .ttl = std::chrono::hours(1)})));
+  crash(std::move(manager));
+  clock.advance(std::chrono::hours(2));
+  manager = start({.clock = &clock});
+  clock.advance(std::chrono::minutes(59));
+  EXPECT_EQ(folder_.names().size(), 2U);
+  clock.advance(std::chrono::minutes(1));
+  wait_until([&] { return folder_.names().size() == 1; });
+  EXPECT_EQ(manager->count(), 0U);
+}
+
+TEST_F(SavedSessions, WhatIsOverIsRemovedAtOnceWhereThatIsAsked) {
+  ManualClock clock;
+  auto manager = start({.clock = &clock});
+  ASSERT_TRUE(std::holds_alternative<SessionPtr>(
+      manager->create({.owner = "me", .ttl = std::chrono::hours(1)})));
+  crash(std::move(manager));
+  clock.advance(std::chrono::hours(2));
+  manager = start({.overdue_kept = std::chrono::seconds(0), .clock = &clock});
+  EXPECT_EQ(folder_.names(), std::set<std::string>{"lock"});
+}
+
+TEST_F(SavedSessions, OneThatWasFoundByAClockThatWasAheadHasAllOfItsTime) {
+  ManualClock clock;
+  auto manager = start({.clock = &clock});
+  const auto made = manager->create({.owner = "me", .ttl = std::chrono::hours(2)});
+  ASSERT_TRUE(std::holds_alternative<SessionPtr>(made));
+  const std::string id = std::get<SessionPtr>(made)->facts().id;
+  crash(std::move(manager));
+  clock.set_by(std::chrono::minutes(90));
+  manager = start({.clock = &clock});
+  clock.set_by(-std::chrono::minutes(90));
+  clock.advance(std::chrono::minutes(31));
+  wait_until([&] { return manager->find(id, "me") != nullptr; });
+  clock.advance(std::chrono::minutes(60));
+  wait_until([&] { return manager->find(id, "me") != nullptr; });
+  clock.advance(std::chrono::minutes(29));
+  wait_until([&] { return manager->count() == 0; });
 }
 
 TEST_F(SavedSessions, PauseAndResumeNeedNoReading) {

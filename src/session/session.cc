@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/session.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cloche::session {
@@ -19,6 +20,7 @@ Session::Session(StateStore::Found found, Loader loader, SteadyTime deadline, Cl
       facts_(std::move(found.facts)),
       deadline_(deadline),
       expires_(facts_.expires),
+      counts_by_saved_(true),
       status_(found.chain.status),
       last_activity_(clock.now()),
       loader_(std::move(loader)),
@@ -44,7 +46,19 @@ void Session::extend(WallTime expires, SteadyTime deadline) {
   const MutexLock lock(mutex_);
   expires_ = expires;
   deadline_ = deadline;
+  counts_by_saved_ = false;
   last_activity_ = clock_.now();
+}
+
+// An hour at a time, for it may be set again.
+bool Session::has_more_time() {
+  constexpr std::chrono::hours look_again_after{1};
+  const MutexLock lock(mutex_);
+  const Moment now = clock_.now();
+  if (!counts_by_saved_ || now.steady < deadline_ || now.wall >= expires_) return false;
+  const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(expires_ - now.wall);
+  deadline_ = now.steady + std::min<std::chrono::nanoseconds>(left, look_again_after);
+  return true;
 }
 
 void Session::watch_by(std::function<void(Sandbox& sandbox)> watcher) {

@@ -142,6 +142,9 @@ class Session {
   // before.
   bool close(const std::function<void()>& stopping);
   void extend(WallTime expires, SteadyTime deadline);
+  // Whether one that was saved has time left by the time of day, which may have been set since its
+  // deadline was counted: then it has a later one.
+  bool has_more_time();
   // Given each sandbox that the session gets, before anybody uses it. Once, before the first use.
   void watch_by(std::function<void(Sandbox& sandbox)> watcher);
   void release();
@@ -161,6 +164,7 @@ class Session {
   mutable Mutex mutex_;
   SteadyTime deadline_ GUARDED_BY(mutex_);
   WallTime expires_ GUARDED_BY(mutex_);
+  bool counts_by_saved_ GUARDED_BY(mutex_) = false;  // when it ends is what its file says
   bool frozen_ GUARDED_BY(mutex_) = false;
   std::uint64_t pauses_ GUARDED_BY(mutex_) = 0;
   std::size_t pausing_ GUARDED_BY(mutex_) = 0;

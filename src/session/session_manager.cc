@@ -61,7 +61,7 @@ SessionManager::SessionManager(Engine& engine, ManagerOptions options)
     savers_.emplace(options_.cell, saver);
   }
   if (saver) {
-    for (const auto& session : find_saved(*saver)) {
+    for (const auto& session : find_saved(saver)) {
       const MutexLock lock(mutex_);
       add(session);
     }
@@ -473,9 +473,15 @@ void SessionManager::reap() {
       lock.lock();
       continue;
     }
+    if (overdue_look_ <= now) {
+      lock.unlock();
+      look_at_overdue();
+      lock.lock();
+      continue;
+    }
     const SteadyTime next = due_.empty() ? SteadyTime::max() : due_.top().when;
     if (now < next) {
-      due_changed_.wait_until(mutex_, clock_, std::min(next, memory_due_));
+      due_changed_.wait_until(mutex_, clock_, std::min({next, memory_due_, overdue_look_}));
       continue;
     }
     const std::shared_ptr<Session> session = due_.top().session.lock();
@@ -497,7 +503,8 @@ void SessionManager::see_to_end(const std::shared_ptr<Session>& session) {
   const bool of_time = session->facts().lifetime == Lifetime::of_time;
   const bool lives_on = of_time && options_.came_due && options_.came_due(session);
   // It may have been used, or given more time, since it was due.
-  const bool is_due = session->due(options_.idle_timeout) <= clock_.now().steady;
+  const bool is_due =
+      !session->has_more_time() && session->due(options_.idle_timeout) <= clock_.now().steady;
   if (!lives_on && is_due && take_out(id, nullptr)) {
     stop(*session);
     (void)forget(*session, StateStore::Removal::saved);

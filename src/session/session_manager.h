@@ -85,10 +85,12 @@ struct ManagerOptions {
                              // the folder KEY of it
   SavePolicy save_policy = SavePolicy::always;
   std::chrono::seconds save_interval{0};  // of SavePolicy::interval
-  HostFiles* state_files = nullptr;       // how they are written; null: by the host's own calls
-  Clock* clock = nullptr;                 // null: the host's
-  SandboxOptions sandbox;                 // of every session
-  std::vector<sandbox::Grant> grants;     // what else may be asked for
+  // What was over when it was found is removed so much later, in case the clock was wrong.
+  std::chrono::seconds overdue_kept{3600};
+  HostFiles* state_files = nullptr;    // how they are written; null: by the host's own calls
+  Clock* clock = nullptr;              // null: the host's
+  SandboxOptions sandbox;              // of every session
+  std::vector<sandbox::Grant> grants;  // what else may be asked for
   // Asked for a session of Lifetime::of_time whose deadline has come: true where that has been seen
   // to, and it lives on with another one. Once at a time for each, on any thread; it may wait.
   std::function<bool(const std::shared_ptr<Session>& session)> came_due;
@@ -295,8 +297,11 @@ class SessionManager {
   Result<SaverPtr> saver_of(const Facts& facts) const;
   std::vector<SaverPtr> all_savers() const;
   CellKey key_of(std::string_view id) const;
-  // What the folder has, as sessions, which nobody finds yet; expired ones are removed.
-  std::vector<std::shared_ptr<Session>> find_saved(SessionSaver& saver);
+  // What the folder has, as sessions, which nobody finds yet, but for those that are overdue.
+  std::vector<std::shared_ptr<Session>> find_saved(const SaverPtr& saver);
+  std::shared_ptr<Session> make_saved(StateStore::Found found, const Moment& now);
+  void remove_overdue(SessionSaver& saver, const StateStore::Found& found) const;
+  void look_at_overdue();
   std::vector<std::shared_ptr<Session>> take_out_key(CellKey key);
   void end_uses_of(const std::vector<std::shared_ptr<Session>>& sessions,
                    SteadyTime deadline) const;
@@ -324,6 +329,14 @@ class SessionManager {
   std::map<CellKey, SaverPtr> leaving_ GUARDED_BY(mutex_);  // of keys that are being given up
   std::set<CellKey> given_up_ GUARDED_BY(mutex_);
   std::unordered_set<std::string> unread_ GUARDED_BY(mutex_);  // ids
+  // Saved sessions whose time was over when they were found, by the time of day.
+  struct Overdue {
+    StateStore::Found found;
+    std::weak_ptr<SessionSaver> saver;  // gone: they are another server's
+    SteadyTime kept_until;
+  };
+  std::vector<Overdue> overdue_ GUARDED_BY(mutex_);
+  SteadyTime overdue_look_ GUARDED_BY(mutex_) = SteadyTime::max();  // when to look at them
   std::unordered_map<std::string, std::shared_ptr<Session>> sessions_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, ByAge> owners_ GUARDED_BY(mutex_);
   Places places_ GUARDED_BY(mutex_);

@@ -42,7 +42,7 @@ std::filesystem::path prepared(std::filesystem::path folder) {
   return folder;
 }
 
-// "ID.session": 0; "ID.7.changes": 7.
+// "ID.session": 0; "ID.7.changes": 7. One level has one name: "ID.07.changes" is nobody's.
 std::optional<std::size_t> level_of(std::string_view name, std::string& id) {
   if (name.ends_with(session_suffix)) {
     id = name.substr(0, name.size() - session_suffix.size());
@@ -55,7 +55,9 @@ std::optional<std::size_t> level_of(std::string_view name, std::string& id) {
   std::size_t level = 0;
   const auto [end, error] =
       std::from_chars(name.data() + dot + 1, name.data() + name.size(), level);
-  if (error != std::errc() || end != name.data() + name.size() || level == 0) return std::nullopt;
+  if (error != std::errc() || end != name.data() + name.size() || level == 0 ||
+      name[dot + 1] == '0')
+    return std::nullopt;
   id = name.substr(0, dot);
   return level;
 }
@@ -176,13 +178,10 @@ std::optional<StateStore::Found> StateStore::read_chain(const std::string& id,
       continue;
     }
     const auto* problem = std::get_if<HeadProblem>(&read);
+    listing.unread.push_back(id);
     if (problem && *problem == HeadProblem::no_file) {
       listing.trouble.push_back(name + " in the state folder is no file: it is left alone");
-      if (level == 0) return std::nullopt;
-      continue;
-    }
-    listing.unread.push_back(id);
-    if (problem && *problem == HeadProblem::of_later_release) {
+    } else if (problem && *problem == HeadProblem::of_later_release) {
       listing.trouble.push_back(name + " is of a later release: it is left alone");
     } else if (problem && *problem == HeadProblem::unreadable) {
       listing.trouble.push_back(name + " in the state folder cannot be read: it is left alone");

@@ -283,12 +283,70 @@ TEST_F(StateStoreTest, WhatIsNoSessionKeepsNobodyOut) {
   ASSERT_EQ(listing.sessions.size(), 1U);
   EXPECT_EQ(listing.sessions[0].facts.id, id);
   EXPECT_EQ(std::set(listing.unread.begin(), listing.unread.end()),
-            (std::set<std::string>{"torn", "empty", "later", "renamed", "lone"}));
+            (std::set<std::string>{"torn", "empty", "later", "renamed", "lone", "folder", "fifo",
+                                   "link"}));
   EXPECT_EQ(listing.trouble.size(), 8U);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "killed.session.part"));
   for (const char* name : {"torn.session.damaged", "renamed.session.damaged", "later.session",
                            "folder.session", "fifo.session", "link.session"})
     EXPECT_TRUE(folder_.names().contains(name)) << name;
+}
+
+// Such as a link to a disk that is not there at the moment.
+TEST_F(StateStoreTest, WhatIsNoFileInAChainLeavesTheRestAsItIs) {
+  open();
+  SavedChain chain;
+  ASSERT_TRUE(sandbox_->files().write("big", std::string(100'000, 'b')));
+  const auto live = store_->new_live_file(id, 1);
+  ASSERT_TRUE(live);
+  const Checkpoint now(*sandbox_);
+  ASSERT_TRUE(store_->save(chain, facts_, Status::paused, &now, *live));
+  for (const char* text : {"s", "t"}) {
+    ASSERT_TRUE(sandbox_->files().write("small", text));
+    const Checkpoint then(*sandbox_);
+    ASSERT_TRUE(store_->save(chain, facts_, Status::paused, &then, *live));
+  }
+  store_.reset();
+  const std::set<std::string> names = folder_.names();
+  for (const char* suffix : {".session", ".1.changes"}) {
+    const std::filesystem::path path = folder_ / (std::string(id) + suffix);
+    const std::filesystem::path away = folder_ / "away";
+    std::filesystem::rename(path, away);
+    std::filesystem::create_symlink("/no/such/disk", path);
+    open();
+    const StateStore::Listing listing = store_->list();
+    EXPECT_TRUE(listing.sessions.empty());
+    EXPECT_EQ(listing.unread, std::vector<std::string>{id});
+    std::filesystem::rename(away, path);
+    EXPECT_EQ(folder_.names(), names) << suffix;
+  }
+  EXPECT_EQ(*read_again()->files().read("small"), "t");
+}
+
+TEST_F(StateStoreTest, AnotherSpellingOfALevelIsNotThatLevel) {
+  open();
+  SavedChain chain;
+  ASSERT_TRUE(sandbox_->files().write("big", std::string(100'000, 'b')));
+  ASSERT_TRUE(save(chain, *sandbox_));
+  ASSERT_TRUE(sandbox_->files().write("small", "s"));
+  ASSERT_TRUE(save(chain, *sandbox_));
+  folder_.write(std::string(id) + ".01.changes", "a copy");
+  EXPECT_EQ(*read_again()->files().read("small"), "s");
+  EXPECT_EQ(folder_.read(std::string(id) + ".01.changes"), "a copy");
+}
+
+TEST_F(StateStoreTest, AClaimThatFailsLeavesTheNameOfTheOneBefore) {
+  open();
+  store_.reset();
+  const std::string name = folder_.read("lock");
+  files_.fail_all(Errno::nospc);
+  EXPECT_THROW(open(), HostError);
+  files_.heal();
+  EXPECT_EQ(folder_.read("lock"), name);
+  folder_.write("lock", name + "the rest of a longer one for cell 7\n");
+  EXPECT_EQ(FolderClaim::last_cell_of(folder_.path(), files_), 0);
+  open();
+  EXPECT_TRUE(folder_.read("lock").starts_with("generation 2 of "));
 }
 
 TEST_F(StateStoreTest, DamageIsFoundAndSetAside) {

@@ -159,9 +159,11 @@ Result<void> HostFs::rename(Ino old_dir, std::string_view old_name, Ino new_dir,
   return {};
 }
 
+// Where nothing can be written nothing is to be waited for, and others' disk is left alone.
 Result<void> HostFs::sync() {
+  if (read_only()) return {};
   CLOCHE_ASSIGN(const auto at, impl_->open(impl_->root_ino));
-  CLOCHE_ASSIGN(const UniqueFd fd, Impl::reopen(at.fd, O_RDONLY | O_DIRECTORY));
+  CLOCHE_ASSIGN(const UniqueFd fd, Impl::reopen(at.fd, O_RDONLY));
   if (::syncfs(fd.get()) != 0) return last_error();
   return {};
 }

@@ -82,6 +82,16 @@ TEST_P(HostFsTest, AFileIsAllThatThereIs) {
   EXPECT_EQ(outer_.read("mounted/f"), "another");
 }
 
+TEST_P(HostFsTest, AFileAndAFolderAreSynced) {
+  for (const char* path : {"mounted", "mounted/f"}) {
+    for (const HostAccess access : {HostAccess::writable, HostAccess::read_only}) {
+      const auto fs = make_fs<HostFs>(outer_.path() / path,
+                                      HostFs::Options{.access = access, .use_openat2 = GetParam()});
+      EXPECT_TRUE(fs->sync().ok()) << path;
+    }
+  }
+}
+
 // Nothing is left out of a fork, where its guest would write into what the folder covers.
 TEST_P(HostFsTest, AForkThatItCannotBeInThrows) {
   const auto folder = open_folder(HostAccess::writable);

@@ -548,6 +548,30 @@ class Hoarders(unittest.TestCase):
             self.assertLess(got, 50 << 20)
             connection.close()
 
+    def test_a_file_that_is_swapped_for_a_large_one_is_not_read_as_a_whole(self):
+        """A sparse file takes no room of the sandbox, and would take that of the server."""
+        with Server("serve") as server:
+            session = server.json("POST", "/sessions")[1]["sessionId"]
+            ask = lambda command: server.json("POST", f"/sessions/{session}/commands", {"command": command, "timeout": 60})
+            ask("echo small > a; truncate -s 900M b")
+            before, sizes, large = server.resident_mb(), set(), 0
+            swapping = threading.Thread(target=ask, args=("until [ -e stop ]; do mv a c; mv b a; mv a b; mv c a; done",))
+            swapping.start()
+            # The moments in which it is one and then the other are hit now and then.
+            for _ in range(3000):
+                connection = server.connection()
+                connection.request("GET", f"/sessions/{session}/files?filePath=a")
+                answer = connection.getresponse()
+                sizes.add(answer.headers["Content-Length"] if answer.status == 200 else None)
+                connection.close()
+                large = max(large, server.resident_mb())
+                if large > before + 500:
+                    break
+            server.ask("POST", f"/sessions/{session}/files?path=stop", b"", headers={"Content-Type": "application/octet-stream"})
+            swapping.join()
+            self.assertLessEqual({"6", str(900 << 20)}, sizes)
+            self.assertLess(large, before + 500)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -2,6 +2,7 @@
 """Cells that know each other (--peers): any of them answers for all."""
 import json
 import os
+import re
 import signal
 import socket
 import tempfile
@@ -316,6 +317,28 @@ class Away(unittest.TestCase):
             until(lambda: ask() == 503, "somebody may be about to have that key")
             self.assertEqual(cells[1].ask("GET", "/sessions", token=TOKENS[0])[1]["X-Cloche-Missing-Cells"], "?")
             self.assertEqual(cells.start_while_asked(2, ask), 404)
+
+    def test_who_asks_for_a_cell_that_is_gone_leaves_places_to_others(self):
+        with Cells(keys=(1, 2)) as cells:
+            path = "/sessions/" + cells.create(2)
+            cells[2].process.kill()
+            cells[2].process.wait()
+            many, stop = [], threading.Event()
+
+            def ask_on():
+                while not stop.is_set():
+                    cells[1].ask("GET", path, token=TOKENS[0])
+            for _ in range(300):
+                many.append(threading.Thread(target=ask_on))
+                many[-1].start()
+            waiting = lambda: float(re.search(r"^cloche_forwarding (\S+)", cells[1].ask("GET", "/metrics", token=TOKENS[1])[2].decode(), re.M)[1])
+            try:
+                until(lambda: waiting() > 180, "many wait")
+                self.assertEqual(cells.start_while_asked(2, lambda: cells[1].ask("GET", path, token=TOKENS[1])[0]), 404)
+            finally:
+                stop.set()
+                for thread in many:
+                    thread.join()
 
     def test_one_that_does_not_come_back_is_told_from_a_session_that_is_gone(self):
         with Cells(keys=(1, 2)) as cells:

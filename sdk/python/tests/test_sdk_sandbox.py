@@ -230,6 +230,21 @@ class Files(Shared):
             self.sbx.files.download("/tmp/one", Path(folder))
             self.assertEqual(Path(folder, "one").read_bytes(), b"\0\xff")
 
+    def test_no_link_that_is_downloaded_leads_out_of_its_folder(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "mine").write_text("mine")
+            links = "ln -s x/y/up/../mine {0}; ln -s {0} over-{0}; "  # where `up` is is not known before it is there
+            self.sbx.commands.run("mkdir /tmp/links; cd /tmp/links; " + links.format("a") + "mkdir -p x/y/w; ln -s ../.. x/y/up;"
+                                  " echo theirs > f; ln -s ../f x/good; " + links.format("z") + "cd - >/dev/null")
+            for _ in range(2):
+                self.sbx.files.download("/tmp/links", Path(folder, "back"))
+                back = os.path.realpath(Path(folder, "back"))
+                for at, folders, files in os.walk(back):
+                    for name in folders + files:
+                        self.assertTrue((os.path.realpath(Path(at, name)) + "/").startswith(back + "/"), name)
+                self.assertEqual(Path(folder, "back/x/good").read_text(), "theirs\n")
+                self.assertEqual(os.readlink(Path(folder, "back/x/y/up")), "../..")
+
     def test_what_is_downloaded_replaces_one_file_alone(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             target, link = Path(folder, "file"), Path(folder, "link")

@@ -12,6 +12,7 @@
 
 #include "base/host_error.h"
 #include "doors/cli/commands.h"
+#include "doors/cli/out_places.h"
 #include "doors/cli/script_file.h"
 #include "doors/cli/support.h"
 #include "sandbox/host_folders.h"
@@ -66,6 +67,7 @@ int run_command(const Options& given) {
   take_words_as_a_command(options.run);
   std::string script;
   if (!options.script_file.empty()) script = read_script(options.script_file);
+  const OutPlaces places(options.copies);
   const std::unique_ptr<Engine> engine = jailed_engine(options);
   const std::unique_ptr<Sandbox> sandbox = engine->create(sandbox_options(options));
   if (!options.script_file.empty()) {
@@ -78,7 +80,7 @@ int run_command(const Options& given) {
   const RunResult result = sandbox->run(options.run);
   if (!result.reason.empty()) complain(result.reason);
   explain_missing_file(first_word, result);
-  return !copy_out_all(*sandbox, options) && result.exit_code == 0 ? failure : result.exit_code;
+  return !places.copy_all(*sandbox) && result.exit_code == 0 ? failure : result.exit_code;
 }
 
 int prepare_command(const Options& options) {

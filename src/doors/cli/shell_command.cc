@@ -17,6 +17,7 @@
 #include "base/unique_fd.h"
 #include "base/write_fully.h"
 #include "doors/cli/commands.h"
+#include "doors/cli/out_places.h"
 #include "doors/cli/raw_terminal.h"
 #include "doors/cli/support.h"
 
@@ -134,11 +135,12 @@ int shell_command(const Options& options) {
   // Before the engine's threads are there, so that none of them takes these signals.
   const sigset_t signals = handled_signals();
   if (terminal) (void)::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  const OutPlaces places(options.copies);
   const std::unique_ptr<Engine> engine = jailed_engine(options);
   const std::unique_ptr<Sandbox> sandbox = engine->create(sandbox_options(options));
   const int status =
       terminal ? Session(signals).run(*sandbox, options.run) : run_streams(*sandbox, options.run);
-  return !copy_out_all(*sandbox, options) && status == 0 ? failure : status;
+  return !places.copy_all(*sandbox) && status == 0 ? failure : status;
 }
 
 }  // namespace cloche::cli

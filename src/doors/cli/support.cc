@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/cli/support.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,56 +9,11 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/host_files.h"
-#include "base/new_file.h"
 #include "base/process_jail.h"
-#include "base/unique_fd.h"
 #include "base/write_fully.h"
 #include "doors/cli/jail.h"
 
 namespace cloche::cli {
-namespace {
-
-constexpr mode_t permission_bits = 0777;
-
-// A device or a pipe takes the bytes itself: it must not be replaced by a file.
-bool takes_bytes(const std::string& path) {
-  struct stat there{};
-  return ::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
-}
-
-// Complete or not at all. What is there keeps its mode, and a link that leads to it stays.
-Result<void> write_file(const std::string& given, std::string_view content) {
-  if (takes_bytes(given)) {
-    const UniqueFd device(::open(given.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-    if (!device || !write_fully(device.get(), content)) return errno_from_host(errno);
-    return {};
-  }
-  const std::string path = target_of(given);
-  struct stat old{};
-  const bool is_there = ::stat(path.c_str(), &old) == 0;
-  CLOCHE_ASSIGN(NewFile file, NewFile::create(host_files(), path, is_there ? 0600 : 0666));
-  if (is_there && ::fchmod(file.fd(), old.st_mode & permission_bits) != 0)
-    return errno_from_host(errno);
-  CLOCHE_TRY(host_files().write_all(file.fd(), std::as_bytes(std::span(content))));
-  return file.publish();
-}
-
-bool copy_out(Sandbox& sandbox, const CopyOut& copy) {
-  const Result<std::string> content = sandbox.files().read(copy.guest_path);
-  if (!content) {
-    complain(fmt::format("--out: cannot read {} in the sandbox: {}", copy.guest_path,
-                         errno_info(content.error()).message));
-    return false;
-  }
-  const Result<void> written = write_file(copy.host_path, *content);
-  if (written) return true;
-  complain(fmt::format("--out: cannot write {}: {}", copy.host_path,
-                       errno_info(written.error()).message));
-  return false;
-}
-
-}  // namespace
 
 void complain(std::string_view sentence) noexcept try {
   (void)write_fully(STDERR_FILENO, fmt::format("cloche: {}\n", sentence));
@@ -106,12 +59,6 @@ std::string target_of(const std::string& path) {
   std::error_code error;
   const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
   return error || target.empty() ? path : target.string();
-}
-
-bool copy_out_all(Sandbox& sandbox, const Options& options) {
-  bool copied = true;
-  for (const CopyOut& copy : options.copies) copied = copy_out(sandbox, copy) && copied;
-  return copied;
 }
 
 }  // namespace cloche::cli

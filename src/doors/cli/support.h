@@ -34,8 +34,4 @@ void pass_on(Stream stream, std::string_view data);
 // Where the file of that name is, whatever links lead to it.
 std::string target_of(const std::string& path);
 
-// The files to copy out of the sandbox; false, and a sentence on standard error, when
-// one of them cannot be.
-bool copy_out_all(Sandbox& sandbox, const Options& options);
-
 }  // namespace cloche::cli

@@ -38,6 +38,8 @@ constexpr std::uint32_t new_file_mode = 0644;
 
 // A larger file is read while it is sent, from what it was at the start where that can be held.
 constexpr std::size_t read_at_once_bytes = 256 << 10;
+// What the kernel makes up says no size.
+constexpr std::size_t made_up_max_bytes = 4 << 20;
 
 // A file, read while it is sent: as it was at the start, or as long as it was then. A session that is deleted
 // meanwhile, or a file that is cut, ends it.
@@ -125,19 +127,22 @@ http::Response RestDoor::download(const SessionPtr& session, session::Session::U
        {"Content-Disposition", "attachment; filename=" + http::quoted(last_component(path))}},
       {}};
   const Result<FileInfo> info = sandbox->files().stat(path);
-  if (info && info->kind == FileKind::file && info->size_bytes > read_at_once_bytes) {
-    Result<std::unique_ptr<OpenFile>> file = sandbox->files().open(path, OpenMode::read);
-    if (!file) return file_error(file.error(), path);
-    (void)(*file)->hold();
-    const Result<FileInfo> opened = (*file)->stat();
-    if (!opened) return file_error(opened.error(), path);
-    response.source = std::make_shared<FileBody>(session, std::move(sandbox), *std::move(file),
-                                                 opened->size_bytes);
-    return response;
+  if (!info || info->kind != FileKind::file || info->size_bytes <= read_at_once_bytes) {
+    Result<std::string> content = sandbox->files().read(path, made_up_max_bytes);
+    if (content) {
+      response.body = *std::move(content);
+      return response;
+    }
+    // The guest may have put a large one there meanwhile.
+    if (content.error() != Errno::fbig) return file_error(content.error(), path);
   }
-  Result<std::string> content = sandbox->files().read(path);
-  if (!content) return file_error(content.error(), path);
-  response.body = *std::move(content);
+  Result<std::unique_ptr<OpenFile>> file = sandbox->files().open(path, OpenMode::read);
+  if (!file) return file_error(file.error(), path);
+  (void)(*file)->hold();
+  const Result<FileInfo> opened = (*file)->stat();
+  if (!opened) return file_error(opened.error(), path);
+  response.source =
+      std::make_shared<FileBody>(session, std::move(sandbox), *std::move(file), opened->size_bytes);
   return response;
 }
 

@@ -102,6 +102,8 @@ Options worker_options(Options options, const cluster::WorkerTask& task) {
   options.sessions.cell = task.key;
   if (options.isolation.by == Isolation::By::session) {
     options.requests_per_minute = 0;  // which the server counts
+    // A worker that has nothing ends, and takes a place until then.
+    options.sessions.overdue_kept = std::chrono::seconds(0);
     options.http.threads = 1;
   }
   if (options.isolation.worker_memory_bytes > 0) {

@@ -6,24 +6,26 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <memory>
 
 #include "base/host_error.h"
+#include "native/pull/pace.h"
 #include "native/pull/url.h"
 
 namespace cloche::pull {
 namespace {
 
 constexpr long connect_seconds = 30;
-constexpr long silent_seconds = 60;
 constexpr std::size_t most_head_bytes = 128 << 10;
 constexpr std::size_t most_error_text = 16 << 10;
 
 struct Exchange {
   HttpAnswer answer;
   const BodySink& sink;
+  Pace pace;
   std::size_t head_bytes = 0;
   std::exception_ptr problem;
 };
@@ -46,6 +48,7 @@ bool is_header(std::string_view line, std::string_view name, std::string& value)
 std::size_t take_header(const char* data, std::size_t, std::size_t size, void* user) noexcept try {
   Exchange& exchange = *static_cast<Exchange*>(user);
   const std::string_view line(data, size);
+  exchange.pace.add(size);
   if ((exchange.head_bytes += size) > most_head_bytes) {
     exchange.problem =
         std::make_exception_ptr(request_error("the registry's answer has too long a head"));
@@ -68,6 +71,7 @@ struct Transfer {
 
 std::size_t take_body(const char* data, std::size_t, std::size_t size, void* user) noexcept {
   auto& [curl, exchange] = *static_cast<Transfer*>(user);
+  exchange.pace.add(size);
   try {
     const std::string_view piece(data, size);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &exchange.answer.status);
@@ -84,6 +88,11 @@ std::size_t take_body(const char* data, std::size_t, std::size_t size, void* use
     exchange.problem = std::current_exception();
     return 0;
   }
+}
+
+// libcurl asks about once a second, whether anything comes or not. Anything but 0 ends the transfer.
+int look_at_pace(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) noexcept {
+  return static_cast<Exchange*>(user)->pace.is_too_slow(std::chrono::steady_clock::now()) ? 1 : 0;
 }
 
 template <typename Value>
@@ -123,7 +132,12 @@ HttpGet::~HttpGet() {
 }
 
 HttpAnswer HttpGet::ask(const HttpQuestion& question, const BodySink& sink) {
-  Transfer transfer{curl_, {.answer = {}, .sink = sink, .head_bytes = 0, .problem = nullptr}};
+  Transfer transfer{curl_,
+                    {.answer = {},
+                     .sink = sink,
+                     .pace = Pace(std::chrono::steady_clock::now()),
+                     .head_bytes = 0,
+                     .problem = nullptr}};
   Exchange& exchange = transfer.exchange;
   CURL* const curl = curl_;
   curl_easy_reset(curl);
@@ -142,8 +156,9 @@ HttpAnswer HttpGet::ask(const HttpQuestion& question, const BodySink& sink) {
   set(curl, CURLOPT_USERAGENT, "cloche");
   set(curl, CURLOPT_ERRORBUFFER, words.data());
   set(curl, CURLOPT_CONNECTTIMEOUT, connect_seconds);
-  set(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  set(curl, CURLOPT_LOW_SPEED_TIME, silent_seconds);
+  set(curl, CURLOPT_NOPROGRESS, 0L);
+  set(curl, CURLOPT_XFERINFOFUNCTION, &look_at_pace);
+  set(curl, CURLOPT_XFERINFODATA, &exchange);
   set(curl, CURLOPT_HEADERFUNCTION, &take_header);
   set(curl, CURLOPT_HEADERDATA, &exchange);
   set(curl, CURLOPT_WRITEFUNCTION, &take_body);
@@ -160,7 +175,11 @@ HttpAnswer HttpGet::ask(const HttpQuestion& question, const BodySink& sink) {
   const bool is_error = exchange.answer.status != 200 && exchange.answer.status != 206;
   if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && exchange.answer.status != 0 && is_error))
     return exchange.answer;
-  const std::string reason = words[0] != '\0' ? words.data() : curl_easy_strerror(code);
+  const char* const told = words[0] != '\0' ? words.data() : curl_easy_strerror(code);
+  const std::string reason =
+      code == CURLE_ABORTED_BY_CALLBACK
+          ? fmt::format("less than {} bytes a second came for a minute", least_bytes_a_second)
+          : told;
   const std::string sentence = fmt::format("{}: {}", Url(question.url).origin(), reason);
   if (is_lasting(code)) throw HostError(sentence);
   throw Interrupted(sentence);

@@ -13,8 +13,8 @@
 
 namespace cloche::pull {
 
-// The connection was not made, or ended, or nothing came for a minute. A type of its own, because
-// who catches it may try again.
+// The connection was not made, or ended, or next to nothing came for a minute (Pace). A type of its
+// own, because who catches it may try again.
 class Interrupted : public HostError {
  public:
   using HostError::HostError;

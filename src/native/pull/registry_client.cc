@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/json_lookup.h"
 #include "native/images/auth_challenge.h"
+#include "native/pull/pace.h"
 
 namespace cloche::pull {
 namespace {
@@ -165,12 +166,12 @@ HttpAnswer RegistryClient::get_in_the_end(const std::string& path, const std::st
                                           const std::function<std::uint64_t()>& started,
                                           const BodySink& sink) {
   auto pause = first_pause;
-  std::uint64_t furthest = 0;
+  Progress progress(std::chrono::steady_clock::now());
   for (int tried = 1;; ++tried, pause *= 2) {
     const std::uint64_t from = started();
     // What comes further each time does not end here.
-    if (from > furthest) tried = 1, pause = first_pause;
-    furthest = std::max(from, furthest);
+    if (progress.has_come_further(from, std::chrono::steady_clock::now()))
+      tried = 1, pause = first_pause;
     try {
       HttpAnswer answer = get(path, accept, from, sink);
       if (tried == most_tries || !is_one_of(answer.status, {408, 429, 500, 502, 503, 504}))

@@ -285,15 +285,25 @@ def _extract(tar: tarfile.TarFile, target: Path) -> None:
         real = os.path.realpath(path)
         return real == root or real.startswith(root + os.sep)
 
+    def leads_below(link: tarfile.TarInfo) -> bool:
+        folder = os.path.dirname(os.path.join(root, link.name))
+        return not os.path.isabs(link.linkname) and is_below(os.path.join(folder, link.linkname))
+
+    def extract(member: tarfile.TarInfo) -> None:
+        if hasattr(tarfile, "data_filter"):
+            tar.extract(member, root, filter="data")
+        else:
+            tar.extract(member, root)
+
+    links = []
     for member in tar:
         path = os.path.join(root, member.name)
         if os.path.isabs(member.name) or not is_below(path):
             continue
         if member.issym():
-            if os.path.isabs(member.linkname) or not is_below(
-                    os.path.join(os.path.dirname(path), member.linkname)):
-                continue
-        elif member.islnk():
+            links.append(member)
+            continue
+        if member.islnk():
             if not is_below(os.path.join(root, member.linkname)):
                 continue
         elif not (member.isfile() or member.isdir()):
@@ -302,10 +312,17 @@ def _extract(tar: tarfile.TarFile, target: Path) -> None:
         member.uid, member.gid = os.getuid(), os.getgid()
         if member.isdir():
             os.makedirs(path, exist_ok=True)
-        elif hasattr(tarfile, "data_filter"):
-            tar.extract(member, root, filter="data")
         else:
-            tar.extract(member, root)
+            extract(member)
+    # Where a link leads is known once all of them are there: one may pass another, whose ".." is
+    # then not where its name says.
+    for link in links:
+        if leads_below(link) and is_below(os.path.join(root, link.name)):
+            extract(link)
+    made = [os.path.join(root, link.name) for link in links]
+    while outside := [path for path in made if os.path.islink(path) and not is_below(path)]:
+        for path in outside:
+            os.unlink(path)
 
 
 def env_get(name: str) -> Operation[Optional[str]]:

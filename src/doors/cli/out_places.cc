@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/cli/out_places.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "base/host_files.h"
+#include "base/new_file.h"
+#include "base/write_fully.h"
+#include "doors/cli/support.h"
+
+namespace cloche::cli {
+namespace {
+
+constexpr mode_t permission_bits = 0777;
+
+// A device or a pipe takes the bytes itself: it must not be replaced by a file.
+bool takes_bytes(const std::string& path) {
+  struct stat there{};
+  return ::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
+}
+
+std::string held_path(const UniqueFd& held) { return fmt::format("/proc/self/fd/{}", held.get()); }
+
+}  // namespace
+
+OutPlaces::OutPlaces(const std::vector<CopyOut>& copies) {
+  places_.reserve(copies.size());
+  for (const CopyOut& copy : copies) places_.push_back(find(copy));
+}
+
+// A link that leads to the file before anything runs is the user's, and stays.
+OutPlaces::Place OutPlaces::find(const CopyOut& copy) {
+  Place place{.copy = copy, .held = UniqueFd(), .name = {}};
+  if (takes_bytes(copy.host_path)) {
+    place.held = UniqueFd(::open(copy.host_path.c_str(), O_PATH | O_CLOEXEC));
+  } else {
+    const std::filesystem::path target = std::filesystem::absolute(target_of(copy.host_path));
+    place.name = target.filename().string();
+    place.held = UniqueFd(::open(target.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  }
+  if (!place.held) place.problem = errno_from_host(errno);
+  return place;
+}
+
+// Complete or not at all. A file that is there keeps its mode.
+Result<void> OutPlaces::write(const Place& place, std::string_view content) {
+  if (!place.held) return place.problem;
+  std::string path = held_path(place.held);
+  if (place.name.empty()) {
+    const UniqueFd device(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    if (!device || !write_fully(device.get(), content)) return errno_from_host(errno);
+    return {};
+  }
+  struct stat old{};
+  const bool is_there =
+      ::fstatat(place.held.get(), place.name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISREG(old.st_mode);
+  path += "/" + place.name;
+  CLOCHE_ASSIGN(NewFile file, NewFile::create(host_files(), path, is_there ? 0600 : 0666));
+  if (is_there && ::fchmod(file.fd(), old.st_mode & permission_bits) != 0)
+    return errno_from_host(errno);
+  CLOCHE_TRY(host_files().write_all(file.fd(), std::as_bytes(std::span(content))));
+  return file.publish();
+}
+
+bool OutPlaces::copy_all(Sandbox& sandbox) const {
+  bool copied = true;
+  for (const Place& place : places_) {
+    const Result<std::string> content = sandbox.files().read(place.copy.guest_path);
+    const Result<void> written = content ? write(place, *content) : Result<void>();
+    if (content && written) continue;
+    copied = false;
+    complain(content ? fmt::format("--out: cannot write {}: {}", place.copy.host_path,
+                                   errno_info(written.error()).message)
+                     : fmt::format("--out: cannot read {} in the sandbox: {}",
+                                   place.copy.guest_path, errno_info(content.error()).message));
+  }
+  return copied;
+}
+
+}  // namespace cloche::cli
