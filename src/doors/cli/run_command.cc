@@ -66,6 +66,7 @@ int run_command(const Options& given) {
   take_words_as_a_command(options.run);
   std::string script;
   if (!options.script_file.empty()) script = read_script(options.script_file);
+  check_copies(options);
   const std::unique_ptr<Engine> engine = jailed_engine(options);
   const std::unique_ptr<Sandbox> sandbox = engine->create(sandbox_options(options));
   if (!options.script_file.empty()) {

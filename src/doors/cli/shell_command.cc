@@ -130,6 +130,7 @@ int run_streams(Sandbox& sandbox, RunOptions command) {
 }  // namespace
 
 int shell_command(const Options& options) {
+  check_copies(options);
   const bool terminal = ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;
   // Before the engine's threads are there, so that none of them takes these signals.
   const sigset_t signals = handled_signals();

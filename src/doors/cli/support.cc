@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/host_error.h"
 #include "base/host_files.h"
 #include "base/new_file.h"
 #include "base/process_jail.h"
@@ -52,6 +53,10 @@ bool copy_out(Sandbox& sandbox, const CopyOut& copy) {
     complain(fmt::format("--out: cannot read {} in the sandbox: {}", copy.guest_path,
                          errno_info(content.error()).message));
     return false;
+  }
+  if (is_standard_output(copy)) {
+    pass_on(Stream::out, *content);
+    return true;
   }
   const Result<void> written = write_file(copy.host_path, *content);
   if (written) return true;
@@ -102,10 +107,27 @@ std::unique_ptr<Engine> jailed_engine(const Options& options) {
   return engine;
 }
 
+bool is_standard_output(const CopyOut& copy) { return copy.host_path == "-"; }
+
 std::string target_of(const std::string& path) {
   std::error_code error;
   const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
   return error || target.empty() ? path : target.string();
+}
+
+void check_copies(const Options& options) {
+  for (const CopyOut& copy : options.copies) {
+    if (is_standard_output(copy) || takes_bytes(copy.host_path)) continue;
+    const std::string target = std::filesystem::absolute(target_of(copy.host_path));
+    const std::string folder = std::filesystem::path(target).parent_path();
+    std::error_code error;
+    const bool is_folder = std::filesystem::is_directory(target, error);
+    if (!is_folder && ::access(folder.c_str(), W_OK | X_OK) == 0 &&
+        std::filesystem::is_directory(folder, error))
+      continue;
+    throw HostError::from_errno("--out: cannot write " + copy.host_path,
+                                is_folder ? EISDIR : errno);
+  }
 }
 
 bool copy_out_all(Sandbox& sandbox, const Options& options) {

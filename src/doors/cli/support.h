@@ -34,8 +34,15 @@ void pass_on(Stream stream, std::string_view data);
 // Where the file of that name is, whatever links lead to it.
 std::string target_of(const std::string& path);
 
-// The files to copy out of the sandbox; false, and a sentence on standard error, when
-// one of them cannot be.
+// `-`; a file of that name is `./-`.
+bool is_standard_output(const CopyOut& copy);
+
+// Whether there is a place for each file that is to be copied out: who has waited an hour for it is
+// not to hear then that there is none. Throws HostError.
+void check_copies(const Options& options);
+
+// The files to copy out of the sandbox, to "-" for standard output; false, and a sentence on
+// standard error, when one of them cannot be.
 bool copy_out_all(Sandbox& sandbox, const Options& options);
 
 }  // namespace cloche::cli
