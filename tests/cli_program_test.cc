@@ -136,6 +136,41 @@ TEST(CliProgram, AGuestDoesNotSayWhereOnThisMachineAFileIsCopiedTo) {
             "mine\ntheirs\ntheirs\ntheirs\n");
 }
 
+TEST(CliProgram, AFileThatIsCopiedToADashIsOutput) {
+  const TempDir folder;
+  EXPECT_EQ(bash("cd " + folder.path().string() + "; $CLOCHE run --out a:- --out b:- " +
+                 "'echo said; echo one >a; echo two >b'; ls | wc -l")
+                .said,
+            "said\none\ntwo\n0\n");
+  const Ended named = bash("cd " + folder.path().string() + "; $CLOCHE run --out a:./- " +
+                           "'echo one >a'; cat ./-");
+  EXPECT_EQ(named.said, "one\n");
+}
+
+TEST(CliProgram, AFileThatCannotBeCopiedOutIsSaidBeforeTheCommandRuns) {
+  const TempDir folder;
+  const std::string place = folder.path();
+  for (const std::string& target : {place + "/none/a", place, place + "/"}) {
+    const Ended ended = cloche("run --out a:" + target + " 'echo ran; touch a'");
+    EXPECT_EQ(ended.status, 2) << target;
+    EXPECT_EQ(lines_of(ended.said), 1U) << ended.said;
+    EXPECT_THAT(ended.said, ::testing::StartsWith("cloche: --out: cannot write " + target + ": "));
+  }
+}
+
+TEST(CliProgram, AFileThatCannotBeReadIsSaidWithTheReason) {
+  EXPECT_EQ(cloche("serve --port 0 --tokens-file /none").said,
+            "cloche serve: cannot read the tokens in /none: No such file or directory\n");
+  EXPECT_EQ(cloche("serve --port 0 --tokens-file /").said,
+            "cloche serve: cannot read the tokens in /: Is a directory\n");
+  EXPECT_EQ(cloche("mcp --mount-tools /none").said,
+            "cloche: --mount-tools: cannot read /none: No such file or directory\n");
+  EXPECT_EQ(cloche("mcp --mount-tools /").said,
+            "cloche: --mount-tools: cannot read /: Is a directory\n");
+  EXPECT_EQ(cloche("mcp --mount-tools /dev/null").said,
+            "cloche: --mount-tools: /dev/null is empty\n");
+}
+
 TEST(CliProgram, StandardInputIsTheCommandsUnlessItSaysNo) {
   EXPECT_EQ(cloche("run cat <<<''").said, "\n");
   EXPECT_EQ(cloche("run -n cat <<< hidden").said, "");

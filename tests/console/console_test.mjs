@@ -57,6 +57,10 @@ assert.equal(await page.evaluate(() => document.cookie), '')
 assert.deepEqual(await page.evaluate((t) => [localStorage, sessionStorage].map((one) => JSON.stringify(one)).filter((text) => text.includes(t)), token), [])
 
 // --- a session: terminals -----------------------------------------------------------------------
+await page.keyboard.press('/')
+await page.keyboard.type('nothing')
+await page.keyboard.press('Escape')
+assert.equal(await page.locator('#search').inputValue(), '')
 await page.keyboard.press('n')
 await page.getByRole('tab', { name: 'Terminals' }).waitFor()
 const session = /session\/([^/]+)/.exec(page.url())[1]

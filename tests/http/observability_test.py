@@ -124,6 +124,11 @@ class Traces(unittest.TestCase):
                 self.skipTest("this machine has no IPv6")
         with Server("serve", "--host", "::1") as server:
             self.assertIn(f"url=http://[::1]:{server.port} ", server.log())
+        with Server("serve", "--host", "[::1]", "--ssh-port", "0") as server:
+            port = int(re.search(r"ssh_open url=ssh://\[::1\]:(\d+)\n", server.log())[1])
+            with socket.create_connection(("::1", port), PATIENCE_S) as client:
+                client.sendall(b"SSH-2.0-test\r\n")
+                self.assertTrue(client.recv(8).startswith(b"SSH-2.0"))
 
     def test_without_a_collector_lines_of_the_log_have_the_clients_trace(self):
         with Server("serve", "--token", TOKEN, "--log-format", "json") as server:

@@ -247,8 +247,11 @@ class Usage(unittest.TestCase):
         self.assertEqual(server.stop(), 0)
         thread.join(PATIENCE_S)
         self.assertEqual(answers, [(200, {"output": "begun\n", "error": "", "exit_code": -9})])
-        for line in server.log().splitlines():
-            self.assertIn("event", json.loads(line))
+        lines = [json.loads(line) for line in server.log().splitlines()]
+        self.assertTrue(all("event" in line for line in lines))
+        finished = next(line for line in lines if line["event"] == "step_finished")
+        self.assertEqual(finished["exit_code"], -9)
+        self.assertIsInstance(finished["duration_ms"], float)
 
 
 if __name__ == "__main__":

@@ -54,8 +54,8 @@ command asks for input, so that `while read LINE; do cloche run 'echo hi'; done`
   -f, --file FILE           the script is in a file of this machine
   -i, --stdin               gives it the standard input of cloche, also a terminal
   -n, --no-stdin            gives it none
-  --out GUEST:HOST          copies a file out of the sandbox when the command has ended; may be
-                            repeated (none)
+  --out GUEST:HOST          copies a file out of the sandbox when the command has ended, to - for
+                            standard output; may be repeated (none)
   --trace-syscalls          writes each system call of the guests to standard error
 
 The sandbox:

@@ -18,6 +18,7 @@ void enter_jail(const Options& options, EngineOptions& engine, Connections conne
   sandbox::add_needs(rules, options.sandbox);
   if (options.sandbox.engine == EngineKind::native_linux) sandbox::begin_natives(rules, engine);
   for (const CopyOut& copy : options.copies) {
+    if (is_standard_output(copy)) continue;
     // A device takes the bytes itself; a file is replaced by another, made beside it.
     rules.writable.emplace_back(copy.host_path);
     rules.writable.push_back(std::filesystem::absolute(target_of(copy.host_path)).parent_path());

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/host_error.h"
 #include "base/host_files.h"
 #include "base/new_file.h"
 #include "base/write_fully.h"
@@ -38,20 +39,30 @@ OutPlaces::OutPlaces(const std::vector<CopyOut>& copies) {
 // A link that leads to the file before anything runs is the user's, and stays.
 OutPlaces::Place OutPlaces::find(const CopyOut& copy) {
   Place place{.copy = copy, .held = UniqueFd(), .name = {}};
+  if (is_standard_output(copy)) return place;
+  const auto fail = [&](int error) {
+    throw HostError::from_errno("--out: cannot write " + copy.host_path, error);
+  };
   if (takes_bytes(copy.host_path)) {
     place.held = UniqueFd(::open(copy.host_path.c_str(), O_PATH | O_CLOEXEC));
   } else {
     const std::filesystem::path target = std::filesystem::absolute(target_of(copy.host_path));
     place.name = target.filename().string();
     place.held = UniqueFd(::open(target.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    std::error_code error;
+    if (std::filesystem::is_directory(target, error)) fail(EISDIR);
+    if (place.held && ::access(held_path(place.held).c_str(), W_OK | X_OK) != 0) fail(errno);
   }
-  if (!place.held) place.problem = errno_from_host(errno);
+  if (!place.held) fail(errno);
   return place;
 }
 
 // Complete or not at all. A file that is there keeps its mode.
 Result<void> OutPlaces::write(const Place& place, std::string_view content) {
-  if (!place.held) return place.problem;
+  if (!place.held) {
+    pass_on(Stream::out, content);
+    return {};
+  }
   std::string path = held_path(place.held);
   if (place.name.empty()) {
     const UniqueFd device(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));

@@ -17,6 +17,8 @@ namespace cloche::cli {
 
 class OutPlaces {
  public:
+  // Throws HostError where a file cannot be written: who has waited an hour for it is not to hear
+  // then that there is no such folder.
   explicit OutPlaces(const std::vector<CopyOut>& copies);
 
   // False, and a sentence on standard error, when one of them cannot be copied.
@@ -25,9 +27,8 @@ class OutPlaces {
  private:
   struct Place {
     CopyOut copy;
-    UniqueFd held;     // the folder of the file; without a name what takes the bytes itself
-    std::string name;  // in that folder
-    Errno problem = Errno::noent;  // where nothing is held
+    UniqueFd held;     // the folder of the file, or what takes the bytes itself; none: `-`
+    std::string name;  // in that folder; "" where there is none
   };
   static Place find(const CopyOut& copy);
   static Result<void> write(const Place& place, std::string_view content);

@@ -55,6 +55,8 @@ std::unique_ptr<Engine> jailed_engine(const Options& options) {
   return engine;
 }
 
+bool is_standard_output(const CopyOut& copy) { return copy.host_path == "-"; }
+
 std::string target_of(const std::string& path) {
   std::error_code error;
   const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);

@@ -31,6 +31,9 @@ std::unique_ptr<Engine> jailed_engine(const Options& options);
 // cannot be written, this process ends.
 void pass_on(Stream stream, std::string_view data);
 
+// `-`; a file of that name is `./-`.
+bool is_standard_output(const CopyOut& copy);
+
 // Where the file of that name is, whatever links lead to it.
 std::string target_of(const std::string& path);
 

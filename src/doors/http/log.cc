@@ -39,6 +39,9 @@ std::string figures_json(const std::vector<std::string>& paths) {
   return json.empty() ? json : ",\"figures\":[" + json + "]";
 }
 
+Log::Detail::Detail(std::string_view name, double number)
+    : key(name), value(fmt::format("{:.1f}", number)), is_number(true) {}
+
 std::string Log::line(LogFormat format, LogLevel level, std::string_view name,
                       std::initializer_list<Detail> details, std::string_view timestamp,
                       const TraceContext* trace) {
@@ -46,18 +49,20 @@ std::string Log::line(LogFormat format, LogLevel level, std::string_view name,
   if (format == LogFormat::json) {
     line = fmt::format(R"({{"time":"{}","level":"{}","event":{})", timestamp, name_of(level),
                        json_string(name));
-    for (const auto& [key, value] : details) {
-      line += fmt::format(",{}:{}", json_string(key),
-                          json_string(std::string_view(value).substr(0, value_max_bytes)));
+    for (const Detail& each : details) {
+      const std::string_view part = std::string_view(each.value).substr(0, value_max_bytes);
+      line += fmt::format(",{}:{}", json_string(each.key),
+                          each.is_number ? std::string(part) : json_string(part));
     }
     if (trace)
       line += fmt::format(R"(,"trace_id":"{}","span_id":"{}")", trace->trace_id, trace->span_id);
     line += "}";
   } else {
     line = fmt::format("{} {} {}", timestamp, name_of(level), name);
-    for (const auto& [key, value] : details) {
-      const std::string_view part = std::string_view(value).substr(0, value_max_bytes);
-      line += fmt::format(" {}={}", key, is_plain(part) ? std::string(part) : json_string(part));
+    for (const Detail& each : details) {
+      const std::string_view part = std::string_view(each.value).substr(0, value_max_bytes);
+      line +=
+          fmt::format(" {}={}", each.key, is_plain(part) ? std::string(part) : json_string(part));
     }
     if (trace) line += fmt::format(" trace_id={} span_id={}", trace->trace_id, trace->span_id);
   }

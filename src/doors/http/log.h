@@ -2,6 +2,7 @@
 // Log: one line an event, on standard error, as text or as JSON. Thread-safe; a line is never torn.
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -21,7 +22,19 @@ class Log {
   // Writes to `fd`, which stays the caller's.
   explicit Log(LogFormat format, int fd = 2) : format_(format), fd_(fd) {}
 
-  using Detail = std::pair<std::string_view, std::string>;
+  // A number is one in JSON too, so that what reads the log can compare it.
+  struct Detail {
+    Detail(std::string_view name, std::string text) : key(name), value(std::move(text)) {}
+    template <std::integral Number>
+    Detail(std::string_view name, Number number)
+        : key(name), value(std::to_string(number)), is_number(true) {}
+    // With one digit behind the point.
+    Detail(std::string_view name, double number);
+
+    std::string_view key;
+    std::string value;
+    bool is_number = false;
+  };
   // 2026-01-02T03:04:05.678Z INFO session_created session_id=...; values are cut at 300 bytes. What
   // this thread does it for (base/trace_context.h) comes last: trace_id=... span_id=...
   void event(LogLevel level, std::string_view name, std::initializer_list<Detail> details)

@@ -5,6 +5,7 @@
 #include <openssl/sha.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <span>
@@ -56,8 +57,9 @@ TokenStore::Digest TokenStore::digest_of(std::string_view token) {
 }
 
 void TokenStore::read_file(const std::string& file, Entries& entries) {
+  errno = 0;
   std::ifstream stream(file);
-  if (!stream) throw HostError("cannot read the tokens in " + file);
+  if (!stream) throw HostError::from_errno("cannot read the tokens in " + file, errno);
   std::string line;
   for (int number = 1; std::getline(stream, line); ++number) {
     std::istringstream words(line.substr(0, line.find('#')));
@@ -72,7 +74,7 @@ void TokenStore::read_file(const std::string& file, Entries& entries) {
     }
     entries.push_back({digest, name});
   }
-  if (stream.bad()) throw HostError("cannot read the tokens in " + file);
+  if (stream.bad()) throw HostError::from_errno("cannot read the tokens in " + file, errno);
   if (entries.empty()) throw HostError(file + " has no token: a line is NAME SHA256-IN-HEX");
 }
 

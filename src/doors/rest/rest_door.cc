@@ -265,10 +265,8 @@ void RestDoor::run(Kind kind, const SessionPtr& session, const http::Request& re
     parts_.log.event(
         http::LogLevel::info, kind == Kind::command ? "command_finished" : "code_finished",
         {{"session_id", session->facts().id},
-         {"exit_code", std::to_string(result.exit_code)},
-         {"duration_ms",
-          fmt::format("{:.1f}",
-                      std::chrono::duration<double, std::milli>(result.duration).count())}});
+         {"exit_code", result.exit_code},
+         {"duration_ms", std::chrono::duration<double, std::milli>(result.duration).count()}});
     return saved ? with_restart(session, result_response(std::move(result)), asked)
                  : result_not_saved(saved.error(), std::move(result));
   });

@@ -51,16 +51,14 @@ cluster::WorkerSet::Options set_options(const Options& options, http::Log& log,
   set.state_folder = options.isolation.state_folder;
   set.started = [&log, &metrics](session::CellKey key, const std::string& owner) {
     metrics.count("cloche_workers_started_total");
-    log.event(http::LogLevel::info, "worker_started",
-              {{"worker", std::to_string(key)}, {"owner", name_of(owner)}});
+    log.event(http::LogLevel::info, "worker_started", {{"worker", key}, {"owner", name_of(owner)}});
   };
   set.ended = [&log, &metrics, &sum](const cluster::WorkerEnd& end, const std::string& owner) {
     sum.worker_ended(end.key, owner);
     metrics.count("cloche_workers_ended_total",
                   end.is_crash() ? R"(how="crashed")" : R"(how="idle")");
-    log.event(
-        end.is_crash() ? http::LogLevel::error : http::LogLevel::info, "worker_ended",
-        {{"worker", std::to_string(end.key)}, {"owner", name_of(owner)}, {"reason", end.reason()}});
+    log.event(end.is_crash() ? http::LogLevel::error : http::LogLevel::info, "worker_ended",
+              {{"worker", end.key}, {"owner", name_of(owner)}, {"reason", end.reason()}});
   };
   // What it has counted since it was asked last.
   set.leaving = [&sum](session::CellKey key, UniqueFd connection) {

@@ -160,6 +160,8 @@ TEST(ServeOptions, OthersThanThisMachineNeedAToken) {
   EXPECT_EQ(refusal({"--host", "0.0.0.0", "--tokens-file", "tokens"}), "nothing");
   EXPECT_EQ(refusal({"--host", "0.0.0.0", "--api", "steps"}), "nothing");
   EXPECT_EQ(refusal({"--host", "::1"}), "nothing");
+  EXPECT_EQ(parse({"--host", "[::1]"}, Api::sessions).http.host, "::1");
+  EXPECT_EQ(refusal({"--host", ""}), "--host wants an address, such as 127.0.0.1 or ::1");
   EXPECT_EQ(refusal({"--token", ""}), "--token wants a token that is not empty");
 }
 

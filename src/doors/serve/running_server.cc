@@ -219,9 +219,9 @@ http::Response RunningServer::answer_key(const http::Request& request) {
   http::Response answer =
       answer_key_request(request, *router_, options_.sessions.cell,
                          options_.takes_keys ? KeyRule::any : KeyRule::only_own);
-  log_.event(http::LogLevel::info, "key_asked",
-             {{"request", fmt::format("{} {}", request.method, request.path)},
-              {"status", std::to_string(answer.status)}});
+  log_.event(
+      http::LogLevel::info, "key_asked",
+      {{"request", fmt::format("{} {}", request.method, request.path)}, {"status", answer.status}});
   return answer;
 }
 
@@ -255,11 +255,16 @@ int RunningServer::run(const Signals& signals) {
 }
 
 void RunningServer::say_listening() {
-  const std::string& host = options_.http.host;
-  const bool is_ipv6 = host.find(':') != std::string::npos;
+  const bool is_ipv6 = options_.http.host.find(':') != std::string::npos;
+  const std::string host = is_ipv6 ? "[" + options_.http.host + "]" : options_.http.host;
+  // Before the other line, by which one knows that all is there.
+  if (options_.use_ssh_port) {
+    log_.event(http::LogLevel::info, "ssh_open",
+               {{"url", fmt::format("ssh://{}:{}", host, ssh_.port())}});
+  }
   log_.event(http::LogLevel::info, "listening",
-             {{"url", fmt::format("{}://{}:{}", options_.http.has_tls() ? "https" : "http",
-                                  is_ipv6 ? "[" + host + "]" : host, server_->port())},
+             {{"url", fmt::format("{}://{}:{}", options_.http.has_tls() ? "https" : "http", host,
+                                  server_->port())},
               {"api", options_.api == Api::steps ? "steps" : "sessions"},
               {"tokens", tokens_.empty() ? "none, so only this machine may connect"
                                          : std::to_string(tokens_.size())}});
@@ -303,7 +308,7 @@ void RunningServer::read_tokens() {
   if (options_.tokens_file.empty()) return;
   try {
     tokens_.reload();
-    log_.event(http::LogLevel::info, "tokens_read", {{"tokens", std::to_string(tokens_.size())}});
+    log_.event(http::LogLevel::info, "tokens_read", {{"tokens", tokens_.size()}});
   } catch (const HostError& error) {
     log_.event(http::LogLevel::error, "tokens_not_read", {{"message", error.what()}});
   }
@@ -324,7 +329,7 @@ void RunningServer::read_certificate() {
 
 void RunningServer::end(const Signals& signals) {
   is_ending_ = true;
-  log_.event(http::LogLevel::info, "ending", {{"sessions", std::to_string(sessions_.count())}});
+  log_.event(http::LogLevel::info, "ending", {{"sessions", sessions_.count()}});
   // A worker is asked once by its server, once by the spawner, and means the same by both.
   if (!is_worker_) signals.unblock();
   sessions_.stop_creating();

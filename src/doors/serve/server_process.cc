@@ -131,7 +131,7 @@ void ServerProcess::begin_records() {
     if (event.kind != "network.left_out") return;
     metrics.count("cloche_network_events_left_out_total", {}, static_cast<double>(event.count));
     log.event(http::LogLevel::warning, "network_events_left_out",
-              {{"session_id", event.session_id}, {"count", std::to_string(event.count)}});
+              {{"session_id", event.session_id}, {"count", event.count}});
   };
 }
 

@@ -87,7 +87,15 @@ constexpr std::array client_settings{
                 throw request_error("--api wants sessions or steps, not '" + word.value + "'");
               to.options.api = word.value == "steps" ? Api::steps : Api::sessions;
             }},
-    Setting{"--host", [](Said& to, const Word& word) { to.options.http.host = word.value; }},
+    Setting{"--host",
+            [](Said& to, const Word& word) {
+              // As it stands in an address of the web: [::1].
+              const bool has_brackets = word.value.starts_with('[') && word.value.ends_with(']');
+              to.options.http.host =
+                  has_brackets ? word.value.substr(1, word.value.size() - 2) : word.value;
+              if (to.options.http.host.empty())
+                throw request_error(word.name + " wants an address, such as 127.0.0.1 or ::1");
+            }},
     Setting{"--port",
             [](Said& to, const Word& word) {
               to.options.http.port = need_number<std::uint16_t>(word.name, word.value);

@@ -40,6 +40,15 @@ std::string peer_of(const sockaddr_storage& address) {
   return {reinterpret_cast<const char*>(&in.sin6_addr), size};
 }
 
+std::uint16_t port_of(int listener) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  return ntohs(address.ss_family == AF_INET
+                   ? reinterpret_cast<const sockaddr_in&>(address).sin_port
+                   : reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+}
+
 std::string usual_key_file() {
   if (const char* data = std::getenv("XDG_DATA_HOME"); data && *data)
     return std::string(data) + "/cloche/ssh_host_key";
@@ -133,6 +142,7 @@ void SshDoor::listen(const std::string& host, std::uint16_t port, Elsewhere* els
   ::freeaddrinfo(found);
   if (!bound)
     throw HostError::from_errno("cannot listen for SSH on port " + std::to_string(port), error);
+  port_ = port_of(listener_.get());
   stop_listening_.reset(::eventfd(0, EFD_CLOEXEC));
   acceptor_ = std::thread([this] {
     name_thread("cloche-ssh");

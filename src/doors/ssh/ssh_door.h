@@ -73,6 +73,8 @@ class SshDoor {
   // Another door: SSH without a tunnel. `elsewhere` is asked for sessions that are not here, until
   // stop(); null: nobody. Throws HostError.
   void listen(const std::string& host, std::uint16_t port, Elsewhere* elsewhere = nullptr);
+  // Where it listens: the one that it was given, or that the machine has chosen for 0.
+  std::uint16_t port() const noexcept { return port_; }
 
   // Whether that opens the session.
   bool opens(const session::Session& session, const Proof& proof) const;
@@ -121,6 +123,7 @@ class SshDoor {
 
   Elsewhere* elsewhere_ = nullptr;  // set before there is a connection that asks it
   UniqueFd listener_;
+  std::uint16_t port_ = 0;
   UniqueFd stop_listening_;
   std::thread acceptor_;
 };

@@ -208,8 +208,8 @@ http::Response StepDoor::run(const StepRun& step) {
                    failed ? "execution_failed" : "step_finished",
                    {{"session_id", step.id},
                     {"type", language},
-                    {"exit_code", std::to_string(code)},
-                    {"duration_ms", fmt::format("{:.1f}", duration_s * 1000)}});
+                    {"exit_code", code},
+                    {"duration_ms", duration_s * 1000}});
   const std::string label = fmt::format(R"(type="{}")", language);
   parts_.metrics.count("cloche_steps_total", label);
   parts_.metrics.count("cloche_step_seconds_total", label, duration_s);

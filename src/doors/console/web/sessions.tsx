@@ -209,7 +209,9 @@ export function Sessions({ sessions, loaded, refresh }: { sessions: Session[]; l
         <label class="search">
           <Icon name="search" />
           <span class="hidden">Search</span>
-          <input id="search" type="search" placeholder="Search  /" value={search} onInput={(event) => setSearch(event.currentTarget.value)} />
+          <input id="search" type="search" placeholder="Search  /" value={search} onInput={(event) => setSearch(event.currentTarget.value)}
+            // Back to the list, where n and the others are keys again.
+            onKeyDown={(event) => { if (event.key === 'Escape') { setSearch(''); event.currentTarget.blur() } }} />
         </label>
         <div class="switch" role="group" aria-label="View">
           <button type="button" aria-pressed={view === 'list'} onClick={() => setView('list')}>List</button>

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <utility>
 
 #include "base/error.h"
+#include "base/host_error.h"
 #include "doors/mcp/message.h"
 
 namespace cloche::mcp::mount {
@@ -165,12 +167,13 @@ std::vector<ToolServerConfig> read_tool_config(std::string_view text, const Vari
 }
 
 std::vector<ToolServerConfig> load_tool_config(const std::string& path) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string text(config_limit_bytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad() || file.gcount() == 0)
-    throw request_error(fmt::format("--mount-tools: {} cannot be read, or is empty", path),
-                        Errno::noent);
+  if (file) file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file.is_open() || file.bad())
+    throw HostError::from_errno(fmt::format("--mount-tools: cannot read {}", path), errno);
+  if (file.gcount() == 0) throw request_error(fmt::format("--mount-tools: {} is empty", path));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > config_limit_bytes)
     throw request_error(
