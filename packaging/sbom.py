@@ -85,11 +85,16 @@ def guest_programs() -> list[dict]:
 
 
 def interpreter_extensions() -> list[dict]:
-    recipe = tomllib.loads((ROOT / "userland/python/extensions/extensions.toml").read_text())
+    recipes = [tomllib.loads((ROOT / "userland/python" / name).read_text()) for name in ("extensions/extensions.toml", "rust/packages.toml")]
     made = []
-    for name, part in sorted(recipe["part"].items()):
+    for name, part in sorted((name, part) for recipe in recipes for name, part in recipe["part"].items()):
         purl = f"pkg:deb/debian/{part['package']}@{part['version']}?arch=source" if part["kind"] == "debian" else f"pkg:pypi/{part['package']}@{part['version']}"
         made.append(package(f"{name} (in the guests' Python)", part["version"], expression(part["licence"]), "NOASSERTION", part["sha256"], purl))
+    lock = tomllib.loads((ROOT / "userland/python/rust/crates.lock").read_text())
+    for crate in lock["package"]:
+        if "checksum" in crate:
+            made.append(package(f"{crate['name']} (in the guests' Python)", crate["version"], "NOASSERTION", "NOASSERTION", crate["checksum"],
+                                f"pkg:cargo/{crate['name']}@{crate['version']}"))
     return made
 
 

@@ -42,6 +42,7 @@ add("app", "2.0", ["lib>=2", "other[fast]; python_version > '3'", "nope; sys_pla
 add("other", "1.0", ["six", "speedy; extra == 'fast'"], head="Provides-Extra: fast\n")
 for version in "1.0", "1.5", "2.0", "3.0a1": add("lib", version)
 add("lib", "2.1", yanked="it is broken"); add("lib", "9.0", **{"requires-python": ">=3.99"})
+add("lost", "1.0"); add("lost", "2.0"); add("away", "1.0"); del files["lost-2.0-py3-none-any.whl"], files["away-1.0-py3-none-any.whl"]
 add("speedy", "0.1"); add("native", "1.0", tag="cp312-cp312-manylinux_2_17_x86_64"); add("native", "0.9", tag="cp39-cp39-win_amd64")
 add("bad", "1.0", hashes={"sha256": "0" * 64}); pages["source"] = [{"filename": "source-1.0.tar.gz", "url": "s"}]
 for version in sys.argv[2:]: add("heavy", version, ["lib<1"] if version > "1" else [], load=7 << 20)
@@ -76,14 +77,16 @@ pip install -q app && versions app lib other speedy
 pip uninstall -qy app other speedy >/dev/null; pip install -q app 'lib<2' && versions app lib
 pip install -q --pre -U lib && versions lib; pip install -q lib==2.1 && versions lib
 before=$(grep -c /f/ log); pip install -q --force-reinstall 'lib==1.5'; echo $(($(grep -c /f/ log) - before)) fetched
-for what in 'lib>=9' native source bad 'lib>=2 app==1.0'; do pip install $what; done
+pip install -q lost && versions lost
+for what in 'lib>=9' native source bad 'lib>=2 app==1.0' away; do pip install $what; done
 sum=$(sha256sum w/lib-2.0-py3-none-any.whl); echo "lib==2.0 --hash=sha256:${sum%% *}" > r.txt
 pip install -q -r r.txt && versions lib
 echo "lib==1.0 --hash=sha256:${sum%% *}" > r.txt; pip install -r r.txt; pip install --require-hashes -q lib
 pip index versions lib; pip install --no-index speedy | cat; kill %1)sh"});
   EXPECT_EQ(result.stdout_data,
             "app 2.0 lib 2.0 other 1.0 speedy 0.1 \napp 1.0 lib 1.5 \nlib 3.0a1 \nlib 2.1 \n"
-            "0 fetched\n  Downloading bad-1.0-py3-none-any.whl\nlib 2.0 \n"
+            "0 fetched\nlost 1.0 \n  Downloading bad-1.0-py3-none-any.whl\n"
+            "  Downloading away-1.0-py3-none-any.whl\nlib 2.0 \n"
             "  Downloading lib-1.0-py3-none-any.whl\nCollecting lib\nlib (2.0)\n"
             "Available versions: 2.0, 1.5, 1.0\n  INSTALLED: 2.0\n")
       << result.stderr_data;
@@ -92,7 +95,7 @@ pip index versions lib; pip install --no-index speedy | cat; kill %1)sh"});
         "satisfies the requirement lib>=9 (from versions: 1.0, 1.5, 2.0, 2.1, 3.0a1)",
         "native-1.0-cp312-cp312-manylinux_2_17_x86_64.whl is not a supported wheel",
         "only source archives", "bad-1.0-py3-none-any.whl is damaged", "app requires lib<2",
-        "DO NOT MATCH THE HASHES",
+        "DO NOT MATCH THE HASHES", "away-1.0-py3-none-any.whl answered 404",
         "have their versions pinned with ==", "\nPackage not found. Available: "}) {
     EXPECT_THAT(result.stderr_data, HasSubstr(words));
   }

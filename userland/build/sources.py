@@ -165,8 +165,13 @@ def _fetch_pypi_source(source, scratch):
     """A source archive: pip checks its hash before it looks into it."""
     wanted = scratch / "requirements.txt"
     wanted.write_text(f"{source['package']}=={source['version']} --hash=sha256:{source['sha256']}\n")
-    done = subprocess.run(["python3", "-m", "pip", "download", "--quiet", "--no-deps", f"--no-binary={source['package']}", "--dest", str(scratch),
-                           "--requirement", str(wanted)], capture_output=True, text=True)
+    command = ["python3", "-m", "pip", "download", "--quiet", "--no-deps", f"--no-binary={source['package']}", "--dest", str(scratch),
+               "--requirement", str(wanted)]
+    env = dict(os.environ)
+    if source.get("built_by"):  # of backends/
+        command.append("--no-build-isolation")
+        env["PYTHONPATH"] = str(pathlib.Path(__file__).resolve().parent / "backends")
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
     path = scratch / source["file"]
     if not path.exists():
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]

@@ -21,7 +21,7 @@ import zipfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "build"))
-from common import BuildError, tool  # noqa: E402
+from common import CRATES, BuildError, tool  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -32,8 +32,6 @@ WHEELS = {  # SHA-256 by machine
     "x86_64": "8623cd8cab8453cb0cd8bf03f3c7103420d06f2f3d360186a280a70a1ca5e89f",
     "aarch64": "7b6a87c520358166843af0daa86d2312d7af4cbcbbf1e598951085cf7f2991ca",
 }
-
-REGISTRY = "registry+https://github.com/rust-lang/crates" + ".io-index"  # as cargo calls its own; no host is written down
 
 
 class Failure(Exception):
@@ -108,7 +106,7 @@ def compile_component(source: Path, target: Path, library: str) -> None:
 def build_host(out: Path, name: str, source: Path) -> None:
     folder = out / name.replace("_host", "")
     shutil.copytree(source, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)  # newer than what was made of others
-    lock = (folder / "crates.lock").read_text().replace('"registry"', f'"{REGISTRY}"')
+    lock = (folder / "crates.lock").read_text().replace('"registry"', f'"{CRATES}"')
     (folder / "Cargo.lock").write_text(lock)
     # wasmtime's crate names a later compiler than it needs.
     run(f"the build of {name}", ["cargo", "build", "--quiet", "--locked", "--ignore-rust-version",

@@ -25,6 +25,7 @@ import bundle
 import extensions
 import guest_patch
 import library_sources
+import rust_extensions
 import zone_files
 from distributions import BUILTIN, COMPANIONS, LEFT_OUT, PRELOAD, TOP_LEVEL
 
@@ -222,7 +223,7 @@ def is_fresh(target: Path, inputs: list[Path], stamp: Path, choice: str) -> bool
 
 
 def make_guest(source: Path, target: Path) -> None:
-    inputs = [source, *HERE.glob("*.py"), *HERE.glob("extensions/*"), HERE / "lib" / "_cloche" / "host" / "linux_errors.py"]
+    inputs = [source, *HERE.glob("*.py"), *HERE.glob("extensions/*"), *HERE.glob("rust/*"), HERE / "lib" / "_cloche" / "host" / "linux_errors.py"]
     try:
         if not target.is_symlink() and all(path.stat().st_mtime <= target.stat().st_mtime for path in inputs):
             return
@@ -270,7 +271,8 @@ def main() -> int:
     if len(search) != 1:
         print(f"{SEARCH}, which pip needs, is not among the wheels: run scripts/fetch.", file=sys.stderr)
         return 2
-    everything = [*distributions(files), *(pure_wheel(wheel) for wheel in options.wheels if wheel not in search)]
+    wheels = [*(wheel for wheel in options.wheels if wheel not in search), *rust_extensions.packages()]
+    everything = [*distributions(files), *(pure_wheel(wheel) for wheel in wheels)]
     by_name = {package["name"]: package for package in everything}
     wanted = {normal(name) for name in options.packages.split(",")}
     if unknown := wanted - set(by_name) - {"all", "none"}:

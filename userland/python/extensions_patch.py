@@ -1,4 +1,4 @@
-"""The interpreter with the extensions of userland/python/extensions.py in it.
+"""The interpreter with the extensions of userland/python/extensions.py and the Rust code of userland/python/rust_extensions.py in it.
 
 Their data lies behind the memory that the module begins with, which then begins larger: what the C library gives out comes from there on.
 Modules are found by the interpreter's own table of built-in modules, which was copied when it started: it goes on in a longer one.
@@ -8,6 +8,7 @@ import re
 import extensions
 import floats_patch
 import random_patch
+import rust_extensions
 from interpreter_data import InterpreterData
 from wasm_link import append
 from wasm_module import CALL, CONST, DATA, GET, LEB, LOAD, PAGE, TEE, PatchError, encode, encode_signed, once, uleb, with_locals
@@ -107,6 +108,8 @@ def patch(module):
     base = module.pages() * PAGE
     added = append(module, extensions.linked(module.table_size(), base + ROOM), data.address)
     begins = {name: added.table[f"PyInit_{name}"] for name in extensions.MODULES}
+    rust = append(module, rust_extensions.linked(module.table_size(), module.pages() * PAGE), data.address)
+    begins |= {name: rust.table[function] for name, function in rust_extensions.modules().items()}
     register(module, data, begins, base)
     waits(module, added.functions)
     files(module, added.functions)

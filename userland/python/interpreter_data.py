@@ -10,12 +10,15 @@ from wasm_module import CONST, LEB, LOAD, PAGE, PatchError, once, uleb
 
 CLASS, NAME, DIGIT = 4, 12, 12  # places of an object's class, a class's name, a small number's digit
 IMMORTAL = 1 << 30  # counts of references from here on are left alone
-CLASSES = {"PyLong_Type": "int", "PyFloat_Type": "float", "PyComplex_Type": "complex", "PyTuple_Type": "tuple", "PyType_Type": "type",
-           "PyFrozenDict_Type": "frozendict"}
+CLASSES = {f"Py{name}_Type": kind for name, kind in {
+    "BaseObject": "object", "Bool": "bool", "ByteArray": "bytearray", "Bytes": "bytes", "Complex": "complex", "Dict": "dict", "Float": "float",
+    "FrozenDict": "frozendict", "FrozenSet": "frozenset", "Function": "function", "List": "list", "Long": "int", "MemoryView": "memoryview",
+    "Module": "module", "Set": "set", "Tuple": "tuple", "Type": "type", "Unicode": "str",
+}.items()}
 EXCEPTION = "_PyExc_"  # the class of the exception; C code knows a pointer to it as PyExc_...
-SINGLE = {"_Py_NoneStruct": "NoneType", "_Py_NotImplementedStruct": "NotImplementedType"}
+SINGLE = {"_Py_EllipsisObject": "ellipsis", "_Py_NoneStruct": "NoneType", "_Py_NotImplementedStruct": "NotImplementedType"}
 TRUTH = {"_Py_FalseStruct": 0, "_Py_TrueStruct": 1}
-ERRNO = "cloche_errno"
+ERRNO = ("cloche_errno", "errno")
 
 
 class InterpreterData:
@@ -67,7 +70,7 @@ class InterpreterData:
             return self._only(self._of_class(self._class(SINGLE[name])), name)
         if name in TRUTH:
             return self._only([at for at in self._of_class(self._class("bool")) if self.word(at + DIGIT) == TRUTH[name]], name)
-        if name == ERRNO:
+        if name in ERRNO:
             function = "PyErr_SetFromErrnoWithFilenameObjects"
             load = once(re.escape(CONST + b"\0" + LOAD) + LEB + rb"(?=[\x22\x36\x2d])", self.module.body(function), function)
             return uleb(load[1], 0)[0]

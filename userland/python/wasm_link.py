@@ -1,4 +1,4 @@
-"""Puts C code that was linked by itself into a WebAssembly module, as if it had been linked with it.
+"""Puts C or Rust code that was linked by itself into a WebAssembly module, as if it had been linked with it.
 
 The code comes as wasm-ld writes it with --emit-relocs: its data and its place in the table of functions are where they will be, beyond
 the module's own, and its places that name a function, a type or an address are listed. What it lacks, functions and data, it gets from
@@ -15,6 +15,7 @@ FUNCTION_INDEX, TYPE_INDEX, GLOBAL_INDEX = 0, 6, 7
 IN_PLACE = {1, 2, 20}  # a place in the table, the table itself: final already
 ADDRESS_LEB, ADDRESS_SLEB, ADDRESS_WORD = 3, 4, 5
 UNDEFINED, SYMBOL_DATA, EXPLICIT_NAME = 0x10, 1, 0x40
+OF_THE_SYSTEM = "wasi_snapshot_preview1"  # what functions of the system are imported from; the module names them by it too
 
 
 @dataclass
@@ -81,12 +82,12 @@ class Code:
         count, at = uleb(data, 0)
         found = []
         for _ in range(count):
-            _, at = text(data, at)
+            source, at = text(data, at)
             name, at = text(data, at)
             kind, at = data[at], at + 1
             if kind == FUNCTION:
                 number, at = uleb(data, at)
-                found.append((name, number))
+                found.append((f"__imported_{source}_{name}" if source == OF_THE_SYSTEM else name, number))
             elif kind == TABLE:
                 _, _, at = limits(data, at + 1)
             elif kind == MEMORY:
@@ -227,7 +228,8 @@ class Added:
 def append(module, linked, data_addresses):
     """Puts the code into the module. `data_addresses` tells the address of a name of the module's data."""
     code = Code(linked)
-    types = list(read_types(module.content(TYPES)))
+    more = module.added.get(TYPES, (0, b""))
+    types = [*read_types(module.content(TYPES)), *read_types(encode(more[0]) + more[1])]
     type_of = {content: index for index, content in reversed(list(enumerate(types)))}
     own_types = []
     for content in code.types:

@@ -164,8 +164,8 @@ class Module:
         return self.data[start:end]
 
     def functions(self):
-        """How many there are, imported ones too, as read."""
-        return max(self.places) + 1
+        """How many there are by now, imported ones too."""
+        return max(self.places) + 1 + self.added.get(FUNCTIONS, (0, b""))[0]
 
     def type_of(self, index):
         """The number of the type of a function."""
@@ -204,7 +204,7 @@ class Module:
         """The index of a function more, that does what the one with this index does by now."""
         _, start, end = self.places[index]
         body = self.changed.get(index) or bytes(self.data[start:end])
-        copy = self.functions() + self.added.get(FUNCTIONS, (0, b""))[0]
+        copy = self.functions()
         self.more(FUNCTIONS, 1, encode(self.type_of(index)))
         self.more(CODE, 1, encode(len(body)) + body)
         self.name_more([(copy, f"{name}.copied".encode())])
@@ -214,15 +214,15 @@ class Module:
         self.added_names += names
 
     def table_size(self):
-        """Of the one table."""
-        return self._limits(4, 1)[1]
+        """Of the one table, by now."""
+        return self._limits(4, 1)[1] + self.more_table
 
     def grow_table(self, count):
         self.more_table += count
 
     def pages(self):
         """Of the memory, at the beginning."""
-        return self._limits(5, 0)[1]
+        return max(self._limits(5, 0)[1], self.least_pages)
 
     def need_memory(self, pages):
         self.least_pages = max(self.least_pages, pages)

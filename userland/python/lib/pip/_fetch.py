@@ -159,6 +159,8 @@ class Fetcher:
                 reply = self._follow(url, headers)
                 if reply.status == 200:
                     return reply
+                if len(reply.read(CHUNK_BYTES)) == CHUNK_BYTES:
+                    self._drop()  # what is left of it would be in the way of the next reply
                 if reply.status not in _AGAIN or not left:
                     raise FetchError(f"{_plain(url)} answered {reply.status} {reply.reason}", reply.status)
                 reply.close()

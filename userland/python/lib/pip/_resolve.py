@@ -2,6 +2,7 @@
 from _cloche.libraries import native_packages
 
 from ._errors import NotFound, PipError
+from ._fetch import FetchError
 from ._vendor.packaging.requirements import Requirement
 from ._vendor.packaging.utils import canonicalize_name
 from ._vendor.packaging.version import Version
@@ -10,6 +11,7 @@ from ._vendor.resolvelib import Resolver as Search
 
 MAX_ROUNDS = 20000
 MAX_LOOKS = 150  # versions of an index whose requirements are read in a search
+GONE = (404, 410)  # what a server says of a file that its page names and it has not
 
 # What marks of requirements are judged by; `extra` is added.
 ENVIRONMENT = {
@@ -59,6 +61,7 @@ class Resolver:
         self.constraints, self.hashes = constraints, hashes
         self.named, self.pinned, self.limits, self.looked_at = set(), {}, {}, set()
         self.left_out = {}  # NAME[EXTRA] -> names of what it wants and nobody has
+        self.gone = {}  # name -> what was said of a version whose file is not there
 
     def resolve(self, requirements, pinned=()):
         """(candidates to install, dependencies first; distributions that satisfy already). `pinned`: candidates that are files."""
@@ -139,7 +142,14 @@ class Resolver:
             if len(self.looked_at) > MAX_LOOKS:
                 unfit = [text for source in self.sources for text in getattr(source, "unfit", {}).values()]
                 raise PipError("Gave up searching versions that fit together." + "".join(f"\nERROR: {text}" for text in unfit[:5]))
-        return [r for r in (requirements() if callable(requirements) else requirements) if applies(r, extras)]
+        try:
+            found = requirements() if callable(requirements) else requirements
+        except FetchError as error:
+            if error.http_status not in GONE:
+                raise
+            self.gone.setdefault(self._key(what.name), str(error))
+            return [Requirement(f"{what.name}!={what.version}")]  # so that another version is searched
+        return [r for r in found if applies(r, extras)]
 
     def leaves_out(self, pick, requirement):
         """What an extra of a package of the registry wants, and nobody has: the rest of the extra is of use without it."""
@@ -151,6 +161,9 @@ class Resolver:
         return True
 
     def _fail(self, needs):
+        for need in needs:
+            if need.key in self.gone and need.parent == need.key:
+                raise PipError(self.gone[need.key])
         needs = [need for need in needs if need.exactly is None] or needs
         for need in needs:
             if need.key in self.pinned or need.key in self.installed:

@@ -219,8 +219,9 @@ def _make_immortal():
             return
 
 
-# Modules of C that userland/python/extensions.py has put beside those that the interpreter was built with.
-EXTENSIONS = ("_casts", "_curses", "_curses_panel", "_decimal", "_floats", "_scrypt", "_waits", "_zstd")
+# Modules that userland/python/extensions.py and rust/packages.toml have put beside those that the interpreter was built with.
+EXTENSIONS = ("_casts", "_curses", "_curses_panel", "_decimal", "_floats", "_scrypt", "_waits", "_zstd",
+              "jiter.jiter", "orjson.orjson", "pydantic_core._pydantic_core", "rpds.rpds")
 
 
 def _identity():

@@ -10,5 +10,13 @@ def _ansible(_module):
         dataclasses._is_type = None
 
 
+def _truststore(module):
+    # It has the system say whom to trust, by way of `_ssl`, which is absent: connections of `ssl` here do that always.
+    import ssl
+    module.SSLContext = ssl.SSLContext
+    module.inject_into_ssl = module.extract_from_ssl = lambda: None
+
+
 def install():
     imports.after("ansible", _ansible)
+    imports.supply("truststore._api", _truststore)
