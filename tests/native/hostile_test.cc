@@ -213,6 +213,19 @@ TEST_F(HostileGuest, HoardsPipes) { expect_held("hoards_pipes"); }
 TEST_F(HostileGuest, HoardsFifos) { expect_held("hoards_pipes", {"fifos"}); }
 TEST_F(HostileGuest, HoardsEvents) { expect_held("hoards_events"); }
 TEST_F(HostileGuest, HoardsTexts) { expect_held("hoards_texts"); }
+
+// A small box, for they take long to be made.
+TEST_F(HostileGuest, HoardsLocks) {
+  BoxPlan small = plan();
+  small.limits.memory_bytes = 48 << 20;
+  for (const char* kind : {"posix", "ofd"}) {
+    box_ = warden_.make(small);
+    expect_held("hoards_locks", {kind});
+  }
+}
+
+TEST_F(HostileGuest, HoardsFolders) { expect_held("hoards_folders"); }
+TEST_F(HostileGuest, HoardsSockets) { expect_held("hoards_sockets"); }
 TEST_F(HostileGuest, TakesPagesOfTheImage) { expect_held("takes_pages_of_the_image"); }
 TEST_F(HostileGuest, LowersItsScore) { expect_held("lowers_its_score"); }
 TEST_F(HostileGuest, FeedsChildren) { expect_held("feeds_children"); }
@@ -364,6 +377,30 @@ TEST_F(HostileGuest, HoardsSharedMemory) {
 
 TEST_F(HostileGuest, MemoryOfNoProcessIsNotToBeHadOfADevice) {
   EXPECT_EQ(run(guest("hoards_shared_memory", {"device"})).output, "");
+}
+
+// The kernel has some for all boxes of a user.
+TEST_F(HostileGuest, LeavesWatchersToOtherBoxes) {
+  std::vector<std::unique_ptr<Box>> boxes;
+  std::vector<std::unique_ptr<Command>> hoarders;
+  for (int i = 0; i < 4; ++i) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    const UniqueFd reading(ends[0]);
+    UniqueFd writing(ends[1]);
+    auto command = box_->start({.arguments = guest("hoards_watchers"),
+                                .environment = {},
+                                .directory = "/",
+                                .files = {writing.get(), writing.get(), writing.get()}});
+    ASSERT_TRUE(command.ok());
+    writing.reset();
+    std::array<char, 16> said{};
+    ASSERT_GT(::read(reading.get(), said.data(), said.size()), 0);
+    EXPECT_STREQ(said.data(), "some\n");
+    hoarders.push_back(*std::move(command));
+    boxes.push_back(std::exchange(box_, warden_.make(plan())));
+  }
+  expect_held("hoards_watchers", {"one"});
 }
 
 // What a process has made, given back and made again in another way is not what it has.
