@@ -21,13 +21,19 @@ Session::Session(StateStore::Found found, Loader loader, SteadyTime deadline, Cl
       expires_(facts_.expires),
       status_(found.chain.status),
       last_activity_(clock.now()),
+      reloader_(loader),
       loader_(std::move(loader)),
       was_running_(found.chain.status == Status::running),
       chain_(std::move(found.chain)) {}
 
 Status Session::status() const {
   const MutexLock lock(mutex_);
-  return status_;
+  return why_failed().empty() ? status_ : Status::failed;
+}
+
+std::string Session::why_failed() const {
+  if (status_ == Status::closed || !sandbox_ || reloader_) return {};
+  return sandbox_->why_ended();
 }
 
 WallTime Session::last_activity() const {
@@ -86,7 +92,8 @@ Session::Use& Session::Use::operator=(Use&& other) noexcept {
 
 bool Session::Use::is_current() const {
   const MutexLock lock(session_->mutex_);
-  return session_->status_ == Status::running && session_->sandbox_ == sandbox_;
+  return session_->status_ == Status::running && session_->sandbox_ == sandbox_ &&
+         sandbox_->why_ended().empty();
 }
 
 std::shared_ptr<PythonSession> Session::Use::python() const {
@@ -121,6 +128,13 @@ Session::Use::~Use() {
 Session::Use Session::use(const std::shared_ptr<Session>& session) {
   ReleasableMutexLock lock(session->mutex_);
   if (session->status_ != Status::running || session->leaving_) return {};
+  if (session->sandbox_ && !session->sandbox_->why_ended().empty()) {
+    if (!session->reloader_) return {};
+    lock.unlock();
+    session->let_go_of_ended();
+    lock.lock();
+    if (session->status_ != Status::running || session->leaving_) return {};
+  }
   ++session->uses_;
   session->last_activity_ = session->clock_.now();
   if (!session->sandbox_) {
@@ -134,6 +148,19 @@ Session::Use Session::use(const std::shared_ptr<Session>& session) {
     }
   }
   return {session, session->sandbox_};
+}
+
+void Session::let_go_of_ended() {
+  std::shared_ptr<Sandbox> ended;
+  std::shared_ptr<PythonSession> python;
+  const MutexLock load_lock(load_mutex_);
+  const MutexLock lock(mutex_);
+  if (!sandbox_ || sandbox_->why_ended().empty()) return;
+  ended = std::move(sandbox_);
+  python = std::move(python_);
+  ++origin_;
+  was_running_ = true;
+  loader_ = reloader_;
 }
 
 void Session::load() {
@@ -173,7 +200,8 @@ std::shared_ptr<PythonSession> Session::made_python() const {
 
 std::string Session::trouble() const {
   const MutexLock lock(mutex_);
-  return trouble_;
+  std::string why = why_failed();
+  return why.empty() ? trouble_ : why;
 }
 
 void Session::release() {
@@ -231,7 +259,7 @@ bool Session::pause(const std::function<void()>& stopping) {
   };
   {
     const MutexLock lock(mutex_);
-    if (status_ != Status::running || leaving_) return false;
+    if (status_ != Status::running || leaving_ || !why_failed().empty()) return false;
     status_ = Status::paused;
     number = ++pauses_;
     ++pausing_;
@@ -283,7 +311,7 @@ bool Session::freeze(const std::function<void()>& stopping) {
   std::uint64_t number = 0;
   {
     const MutexLock lock(mutex_);
-    if (status_ != Status::running || leaving_) return false;
+    if (status_ != Status::running || leaving_ || !why_failed().empty()) return false;
     status_ = Status::paused;
     frozen_ = true;
     number = ++pauses_;
@@ -323,7 +351,7 @@ bool Session::is_pausing() const {
 bool Session::resume() {
   {
     const MutexLock lock(mutex_);
-    if (status_ != Status::paused || leaving_) return false;
+    if (status_ != Status::paused || leaving_ || !why_failed().empty()) return false;
     if (!frozen_ && pausing_ == 0) {
       status_ = Status::running;
       last_activity_ = clock_.now();
