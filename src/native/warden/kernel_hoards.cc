@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -120,12 +121,22 @@ std::uint64_t event_pages(pid_t thread, int number) noexcept {
   return static_cast<std::uint64_t>(std::max(bytes, 0)) * bytes_of_one / page_bytes;
 }
 
+constexpr std::uint64_t size_of_entry = 20;
+
 // Of a list of entries that the kernel has merged of a folder of the image and of what was added to it:
 // for each one that was added, as memory files count them, and for those of the image, of which
 // nobody tells how many there are.
 std::uint64_t bytes_of_list(std::uint64_t folder_size) noexcept {
-  constexpr std::uint64_t size_of_one = 20, bytes_of_one = 512, of_image = 512 << 10;
-  return of_image + folder_size / size_of_one * bytes_of_one;
+  constexpr std::uint64_t bytes_of_one = 512, of_image = 512 << 10;
+  return of_image + folder_size / size_of_entry * bytes_of_one;
+}
+
+// An open folder, at the worst, with all files that there are; some of these are made by everybody.
+std::uint64_t most_bytes_of_sent() noexcept {
+  constexpr std::uint64_t most_files = 8192;
+  struct statfs use{};
+  if (::statfs("/", &use) != 0) return bytes_of_list(0);
+  return bytes_of_list(size_of_entry * std::min(use.f_files - use.f_ffree, most_files));
 }
 
 bool is_of_root(const struct statx& of) noexcept {
@@ -162,13 +173,35 @@ std::uint64_t locks_of(Table& table, int number, std::uint64_t inode) noexcept {
   return lines;
 }
 
-// What the kernel keeps for a file beyond the file. Neither what is no file of a file system nor a
-// socket keeps anything that is not counted elsewhere. Waits for no file system that has to ask
-// somebody.
+// Of a socket between processes, that nobody has received yet.
+std::uint64_t descriptors_on_their_way(const Table& table, int number) noexcept {
+  Path path{};
+  std::snprintf(path.data(), path.size(), "/proc/%d/task/%d/fdinfo/%d", table.pid, table.thread,
+                number);
+  const Fd file(::open(path.data(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 512> room{};
+  const ssize_t got = file ? ::read(file.get(), room.data(), room.size()) : -1;
+  const std::string_view text(room.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  constexpr std::string_view title("\nscm_fds: ");
+  const std::size_t at = text.find(title);
+  std::uint64_t count = 0;
+  if (at != text.npos)
+    (void)std::from_chars(text.data() + at + title.size(), text.data() + text.size(), count);
+  return count;
+}
+
+// What the kernel keeps for a file beyond the file. What is no file of a file system keeps nothing that
+// is not counted elsewhere; what is on its way to a socket may be anything. Waits for no file system
+// that has to ask somebody.
 void add_kept(int folder, const char* name, int number, std::string_view what,
               Table& table) noexcept {
   KernelHoards::Open& open = table.open;
-  if (what.starts_with("anon_inode:") || what.starts_with("socket:[")) return;
+  if (what.starts_with("anon_inode:")) return;
+  if (what.starts_with("socket:[")) {
+    if (const std::uint64_t sent = descriptors_on_their_way(table, number); sent > 0)
+      open.list_bytes += sent * most_bytes_of_sent();
+    return;
+  }
   if (what.starts_with("/proc/")) {
     open.pages += what.find("/fdinfo/") == what.npos ? text_pages : list_pages;
     return;
@@ -182,7 +215,7 @@ void add_kept(int folder, const char* name, int number, std::string_view what,
               STATX_TYPE | STATX_SIZE | STATX_INO, &of) != 0)
     return;
   if (S_ISFIFO(of.stx_mode)) open.pages += pipe_pages;
-  if (S_ISDIR(of.stx_mode) && is_of_root(of)) open.folder_bytes += bytes_of_list(of.stx_size);
+  if (S_ISDIR(of.stx_mode) && is_of_root(of)) open.list_bytes += bytes_of_list(of.stx_size);
   if (S_ISREG(of.stx_mode) && table.counts_locks == KernelHoards::Locks::count)
     open.locks += locks_of(table, number, of.stx_ino);
 }
@@ -254,7 +287,7 @@ std::optional<KernelHoards::Open> open_of(pid_t pid, pid_t thread,
     const std::uint64_t files = files_in_hidden(path);  // each half of them may watch the other
     return KernelHoards::Open{.watches = (files / 2) * (files / 2),
                               .pages = files * pipe_pages,
-                              .folder_bytes = 0,
+                              .list_bytes = 0,
                               .files = files,
                               .locks = 0};
   }
@@ -298,7 +331,7 @@ KernelHoards::Open KernelHoards::open_in(pid_t pid, Locks locks) noexcept {
     if (!open) continue;
     all.watches += open->watches;
     all.pages += open->pages;
-    all.folder_bytes += open->folder_bytes;
+    all.list_bytes += open->list_bytes;
     all.files += open->files;
     all.locks += open->locks;
     known = thread;
@@ -375,7 +408,7 @@ void KernelHoards::find_buffers(std::uint64_t most_bytes) noexcept {
   for (std::size_t i = 0; i < count_; ++i) {
     const std::uint64_t pages = open_[i].pages - std::min(open_[i].pages, usual_pages);
     const std::uint64_t files = open_[i].files - std::min(open_[i].files, usual_files);
-    hoarders_[i] = {pages * bytes_of_page + files * file_bytes + open_[i].folder_bytes,
+    hoarders_[i] = {pages * bytes_of_page + files * file_bytes + open_[i].list_bytes,
                     processes_[i]};
     all += hoarders_[i].has;
   }

@@ -31,9 +31,9 @@ class KernelHoards {
   };
   // What a process has open.
   struct Open {
-    std::uint64_t watches = 0;       // of epoll
-    std::uint64_t pages = 0;         // of pipes, texts of /proc, events
-    std::uint64_t folder_bytes = 0;  // of lists of entries
+    std::uint64_t watches = 0;     // of epoll
+    std::uint64_t pages = 0;       // of pipes, texts of /proc, events
+    std::uint64_t list_bytes = 0;  // of folders, and descriptors on their way
     std::uint64_t files = 0;
     std::uint64_t locks = 0;  // where those are counted
   };
