@@ -129,11 +129,11 @@ Session::Use Session::use(const std::shared_ptr<Session>& session) {
   ReleasableMutexLock lock(session->mutex_);
   if (session->status_ != Status::running || session->leaving_) return {};
   if (session->sandbox_ && !session->sandbox_->why_ended().empty()) {
-    if (!session->reloader_) return {};
     lock.unlock();
     session->let_go_of_ended();
     lock.lock();
-    if (session->status_ != Status::running || session->leaving_) return {};
+    if (session->status_ != Status::running || session->leaving_ || !session->why_failed().empty())
+      return {};
   }
   ++session->uses_;
   session->last_activity_ = session->clock_.now();
@@ -151,11 +151,18 @@ Session::Use Session::use(const std::shared_ptr<Session>& session) {
 }
 
 void Session::let_go_of_ended() {
+  const auto has_ended = [this]() REQUIRES(mutex_) {
+    return reloader_ && sandbox_ && !sandbox_->why_ended().empty();
+  };
+  {
+    const MutexLock lock(mutex_);  // alone: it is not waited for one that is being read
+    if (!has_ended()) return;
+  }
   std::shared_ptr<Sandbox> ended;
   std::shared_ptr<PythonSession> python;
   const MutexLock load_lock(load_mutex_);
   const MutexLock lock(mutex_);
-  if (!sandbox_ || sandbox_->why_ended().empty()) return;
+  if (!has_ended()) return;
   ended = std::move(sandbox_);
   python = std::move(python_);
   ++origin_;
@@ -257,6 +264,7 @@ bool Session::pause(const std::function<void()>& stopping) {
   const auto is_ours = [&]() REQUIRES(mutex_) {
     return status_ == Status::paused && pauses_ == number;
   };
+  let_go_of_ended();
   {
     const MutexLock lock(mutex_);
     if (status_ != Status::running || leaving_ || !why_failed().empty()) return false;
@@ -308,6 +316,7 @@ bool Session::pause(const std::function<void()>& stopping) {
 }
 
 bool Session::freeze(const std::function<void()>& stopping) {
+  let_go_of_ended();
   std::uint64_t number = 0;
   {
     const MutexLock lock(mutex_);

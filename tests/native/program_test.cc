@@ -390,8 +390,8 @@ TEST_F(LinuxEngine, ASavedSessionWhoseBoxWasKilledComesBack) {
   const Ended ended = python(std::string(wardens) + R"py(
 folder = tempfile.mkdtemp()
 with server.Server(*words, "--state-dir", folder) as one:
-    session, paused = (make(one)[1]["sessionId"] for which in range(2))
-    for which in session, paused:
+    session, paused, late = (make(one)[1]["sessionId"] for which in range(3))
+    for which in session, paused, late:
         run(one, which, "echo kept >f")
     one.json("POST", f"/v1/sessions/{paused}/pause", token="t")
     end_wardens(one)
@@ -399,12 +399,15 @@ with server.Server(*words, "--state-dir", folder) as one:
     for attempt in range(2):
         status, fields, answer = one.ask("POST", f"/v1/sessions/{session}/commands", {"command": "cat f"}, token="t")
         print(status, "kept" in answer.decode(), fields.get("X-Cloche-Restarted"))
-    print(one.json("GET", f"/v1/sessions/{paused}", token="t")[1]["status"],
-          one.json("POST", f"/v1/sessions/{paused}/resume", token="t")[0], run(one, paused, "cat f")[1]["stdout"].strip())
+    one.json("POST", f"/v1/sessions/{late}/pause", token="t")
+    for which in paused, late:
+        print(one.json("GET", f"/v1/sessions/{which}", token="t")[1]["status"],
+              one.json("POST", f"/v1/sessions/{which}/resume", token="t")[0],
+              run(one, which, "cat f")[1]["stdout"].strip())
     print(one.json("GET", "/ready")[0])
 shutil.rmtree(folder)
 )py");
-  EXPECT_EQ(ended.said, "200 True true\n200 True None\npaused 200 kept\n200\n");
+  EXPECT_EQ(ended.said, "200 True true\n200 True None\npaused 200 kept\npaused 200 kept\n200\n");
 }
 
 // As is one whose workers have a jail each.
