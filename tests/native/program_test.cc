@@ -181,8 +181,8 @@ with server.Server("serve", "--token", "t", *linux) as one:
     with cloche.Sandbox(url=one.url, token="t") as box, cloche.Sandbox(url=one.url, token="t") as other:
         box.files.write("f", "mine")
         print(box.commands.run("cat f").stdout, other.files.exists("f"))
-    children = pathlib.Path(f"/proc/{one.process.pid}/task/{one.process.pid}/children")
-    warden = children.read_text().split()[0]
+    children = lambda of: pathlib.Path(f"/proc/{of}/task/{of}/children").read_text().split()
+    warden = children(children(one.process.pid)[0])[0]
     box = pathlib.Path(f"/proc/{warden}/task/{warden}/children")
     mounters = 1 if os.geteuid() == 0 else 0
     server.until(lambda: len(box.read_text().split()) == 1 + mounters, "one session has a box")
