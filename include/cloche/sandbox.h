@@ -199,6 +199,11 @@ class Sandbox {
   // engine. Not from a process in a jail of Cloche's, which cannot write there.
   Result<void, Error> commit_image(const std::string& name);
 
+  // Why there is nothing of it any more, in one sentence; empty: it is there. A sandbox of the
+  // linux engine can be ended from outside of it, by whoever may end its processes: all that is
+  // asked of it fails then, and it can only be destroyed.
+  std::string why_ended() const;
+
   SandboxUsage usage() const;
 
   std::vector<ProcessInfo> processes() const;

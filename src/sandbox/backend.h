@@ -151,6 +151,8 @@ class Backend {
   virtual Result<void, Error> load(const SavedBox& saved) = 0;
   // Keeps what it is now as a system image of that name.
   virtual Result<void, Error> commit_image(const std::string& name) = 0;
+  // See Sandbox::why_ended.
+  virtual std::string why_ended() const { return {}; }
   virtual SandboxUsage usage() = 0;
   virtual std::vector<ProcessInfo> processes() = 0;
   virtual Result<void> signal(int pid, int number) = 0;

@@ -58,6 +58,10 @@ std::string trouble_of_natives(const EngineOptions& options) {
   return options.natives ? options.natives->warden().trouble() : std::string();
 }
 
+void watch_natives(const EngineOptions& options, std::function<void()> ended) {
+  if (options.natives) options.natives->warden().on_end(std::move(ended));
+}
+
 void add_needs(JailRules& rules, const SandboxOptions& options) {
   for (const Mount& mount : options.mounts) {
     auto& paths = mount.access == Mount::Access::read_only ? rules.readable : rules.writable;

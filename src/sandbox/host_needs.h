@@ -2,6 +2,7 @@
 // What engines and sandboxes read, write and start on the host: for a process that jails itself.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/process_jail.h"
@@ -17,9 +18,13 @@ void add_needs(JailRules& rules, EngineOptions& options);
 // Begins what makes sandboxes of the linux engine, which cannot begin in a jail. Throws HostError.
 void begin_natives(JailRules& rules, EngineOptions& options);
 
-// Why there are no sandboxes of the linux engine any more, in one sentence, where that was begun
-// with these options and has ended; empty: there are.
+// Why there are no sandboxes of the linux engine at present, or will be none, in one sentence,
+// where that was begun with these options; empty: there are.
 std::string trouble_of_natives(const EngineOptions& options);
+
+// Told when it is found that what makes them has ended, and all that there were with it. Any
+// thread.
+void watch_natives(const EngineOptions& options, std::function<void()> ended);
 
 // The folders and files of this machine that sandboxes with these options have: mounts, the image
 // file of Python.

@@ -207,6 +207,7 @@ Result<void, Error> Sandbox::commit_image(const std::string& name) {
   return backend_->commit_image(name);
 }
 
+std::string Sandbox::why_ended() const { return backend_->why_ended(); }
 SandboxUsage Sandbox::usage() const { return backend_->usage(); }
 std::vector<ProcessInfo> Sandbox::processes() const { return backend_->processes(); }
 Result<void> Sandbox::signal(int pid, int number) { return backend_->signal(pid, number); }

@@ -101,7 +101,9 @@ std::variant<Session::Loaded, Session::LoadProblem> SessionManager::load(Session
     return Session::LoadProblem{false, "this session belongs to another server now"};
   const SaverPtr& saver = *found;
   auto loaded = [&] {
+    const std::uint64_t origin = session.sandbox_and_origin().second;
     const MutexLock lock(session.save_mutex_);
+    if (session.chain_.origin != origin) session.chain_.begin_anew(origin);
     return saver->store().load(session.chain_, id, engine_, options_of_saved(session.facts()));
   }();
   if (auto* problem = std::get_if<StateStore::Problem>(&loaded)) {

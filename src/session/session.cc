@@ -23,13 +23,19 @@ Session::Session(StateStore::Found found, Loader loader, SteadyTime deadline, Cl
       counts_by_saved_(true),
       status_(found.chain.status),
       last_activity_(clock.now()),
+      reloader_(loader),
       loader_(std::move(loader)),
       was_running_(found.chain.status == Status::running),
       chain_(std::move(found.chain)) {}
 
 Status Session::status() const {
   const MutexLock lock(mutex_);
-  return status_;
+  return why_failed().empty() ? status_ : Status::failed;
+}
+
+std::string Session::why_failed() const {
+  if (status_ == Status::closed || !sandbox_ || reloader_) return {};
+  return sandbox_->why_ended();
 }
 
 WallTime Session::last_activity() const {
@@ -100,7 +106,8 @@ Session::Use& Session::Use::operator=(Use&& other) noexcept {
 
 bool Session::Use::is_current() const {
   const MutexLock lock(session_->mutex_);
-  return session_->status_ == Status::running && session_->sandbox_ == sandbox_;
+  return session_->status_ == Status::running && session_->sandbox_ == sandbox_ &&
+         sandbox_->why_ended().empty();
 }
 
 std::shared_ptr<PythonSession> Session::Use::python() const {
@@ -135,6 +142,13 @@ Session::Use::~Use() {
 Session::Use Session::use(const std::shared_ptr<Session>& session) {
   ReleasableMutexLock lock(session->mutex_);
   if (session->status_ != Status::running || session->leaving_) return {};
+  if (session->sandbox_ && !session->sandbox_->why_ended().empty()) {
+    lock.unlock();
+    session->let_go_of_ended();
+    lock.lock();
+    if (session->status_ != Status::running || session->leaving_ || !session->why_failed().empty())
+      return {};
+  }
   ++session->uses_;
   session->last_activity_ = session->clock_.now();
   if (!session->sandbox_) {
@@ -148,6 +162,26 @@ Session::Use Session::use(const std::shared_ptr<Session>& session) {
     }
   }
   return {session, session->sandbox_};
+}
+
+void Session::let_go_of_ended() {
+  const auto has_ended = [this]() REQUIRES(mutex_) {
+    return reloader_ && sandbox_ && !sandbox_->why_ended().empty();
+  };
+  {
+    const MutexLock lock(mutex_);  // alone: it is not waited for one that is being read
+    if (!has_ended()) return;
+  }
+  std::shared_ptr<Sandbox> ended;
+  std::shared_ptr<PythonSession> python;
+  const MutexLock load_lock(load_mutex_);
+  const MutexLock lock(mutex_);
+  if (!has_ended()) return;
+  ended = std::move(sandbox_);
+  python = std::move(python_);
+  ++origin_;
+  was_running_ = true;
+  loader_ = reloader_;
 }
 
 void Session::load() {
@@ -187,7 +221,8 @@ std::shared_ptr<PythonSession> Session::made_python() const {
 
 std::string Session::trouble() const {
   const MutexLock lock(mutex_);
-  return trouble_;
+  std::string why = why_failed();
+  return why.empty() ? trouble_ : why;
 }
 
 void Session::release() {
@@ -243,9 +278,10 @@ bool Session::pause(const std::function<void()>& stopping) {
   const auto is_ours = [&]() REQUIRES(mutex_) {
     return status_ == Status::paused && pauses_ == number;
   };
+  let_go_of_ended();
   {
     const MutexLock lock(mutex_);
-    if (status_ != Status::running || leaving_) return false;
+    if (status_ != Status::running || leaving_ || !why_failed().empty()) return false;
     status_ = Status::paused;
     number = ++pauses_;
     ++pausing_;
@@ -294,10 +330,11 @@ bool Session::pause(const std::function<void()>& stopping) {
 }
 
 bool Session::freeze(const std::function<void()>& stopping) {
+  let_go_of_ended();
   std::uint64_t number = 0;
   {
     const MutexLock lock(mutex_);
-    if (status_ != Status::running || leaving_) return false;
+    if (status_ != Status::running || leaving_ || !why_failed().empty()) return false;
     status_ = Status::paused;
     frozen_ = true;
     number = ++pauses_;
@@ -337,7 +374,7 @@ bool Session::is_pausing() const {
 bool Session::resume() {
   {
     const MutexLock lock(mutex_);
-    if (status_ != Status::paused || leaving_) return false;
+    if (status_ != Status::paused || leaving_ || !why_failed().empty()) return false;
     if (!frozen_ && pausing_ == 0) {
       status_ = Status::running;
       last_activity_ = clock_.now();

@@ -3,7 +3,8 @@
 //
 // Thread-safe. The sandbox lives as long as the session is open, and as long as a Use of it: what
 // runs when a session is closed is killed, and its caller still gets the result. That of a saved
-// session is made at the first use.
+// session is made at the first use; and again where it has been ended from outside of it, as after
+// the end of a server.
 #pragma once
 
 #include <atomic>
@@ -48,6 +49,8 @@ class Session {
     std::string changed_packages;  // see Restart
   };
   using Loader = std::function<std::variant<Loaded, LoadProblem>(Session& session)>;
+  // Of one that has its sandbox and is saved; before anybody uses it.
+  void reload_by(Loader loader) { reloader_ = std::move(loader); }
   Session(StateStore::Found found, Loader loader, SteadyTime deadline, Clock& clock);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -149,6 +152,10 @@ class Session {
   void watch_by(std::function<void(Sandbox& sandbox)> watcher);
   void release();
   void load();
+  // Where its sandbox has been ended from outside of it, and can be read again: there is none.
+  void let_go_of_ended();
+  // Why its sandbox is gone, and will not come again; empty: it is there, or can be read.
+  std::string why_failed() const REQUIRES(mutex_);
   // With a turn of its own. False: somebody else was there before.
   bool resume_in_turn() EXCLUDES(turn_);
   // From now on nobody begins to use it; whether nobody uses it any more by then. Waits.
@@ -184,10 +191,12 @@ class Session {
   TimedMutex python_turn_;
 
   Mutex load_mutex_;
+  Loader reloader_;                        // never changes once somebody uses the session
   Loader loader_ GUARDED_BY(load_mutex_);  // null: there is nothing to load
   bool unreadable_ GUARDED_BY(load_mutex_) = false;
   std::string trouble_ GUARDED_BY(mutex_);
-  const bool was_running_ = false;  // when it was saved, and it is not read yet
+  // When it was saved, or has been ended, and it is not read yet.
+  bool was_running_ GUARDED_BY(mutex_) = false;
   std::optional<Restart> restart_ GUARDED_BY(mutex_);
 
   Mutex save_mutex_;  // one save at a time, none after the close

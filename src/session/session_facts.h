@@ -13,7 +13,9 @@ namespace cloche::session {
 using cloche::SteadyTime;
 using cloche::WallTime;
 
-enum class Status : std::uint8_t { running, paused, closed };
+// Failed: its sandbox has been ended from outside of it, and nothing of it is saved; it can only be
+// closed.
+enum class Status : std::uint8_t { running, paused, failed, closed };
 
 // Of use: it ends when nobody uses it for long, and may outlive the server. Of time: it ends, with
 // the server at the latest, when its deadline says so, which can be set anew.

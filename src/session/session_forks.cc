@@ -10,7 +10,12 @@ namespace cloche::session {
 std::variant<std::vector<std::shared_ptr<Session>>, Refusal> SessionManager::fork(
     const std::shared_ptr<Session>& session, std::size_t count) {
   const Session::Use use = Session::use(session);
-  if (!use) return Refusal{RefusalReason::failed, "the session is not running: resume it first"};
+  if (!use) {
+    std::string trouble = session->trouble();
+    return Refusal{RefusalReason::failed, trouble.empty()
+                                              ? "the session is not running: resume it first"
+                                              : std::move(trouble)};
+  }
   std::chrono::seconds ttl{0};
   if (const WallTime expires = session->expires(); expires != WallTime::max()) {
     ttl = std::chrono::ceil<std::chrono::seconds>(expires - clock_.now().wall);

@@ -218,11 +218,13 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::adopt(Facts fact
     deadline = now.steady + ttl;
   }
   std::shared_ptr<Session> session;
+  const Result<SaverPtr> saver = saver_of(facts);
   {
     const MutexLock lock(mutex_);
     give_places_back(facts.owner, rank, 1);
     facts.sequence = ++last_sequence_;
     session = std::make_shared<Session>(std::move(facts), std::move(state), deadline, clock_);
+    if (saver && *saver) session->reload_by([this](Session& one) { return load(one); });
     log_what_happens_in(*session);
     add(session);
   }

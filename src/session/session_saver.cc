@@ -75,6 +75,8 @@ Result<void> SessionSaver::write(Session& session) {
   const auto [sandbox, origin] = session.sandbox_and_origin();
   const Status status = session.status();
   if (status == Status::closed) return {};
+  // What it was is what was saved last: who asks for something in it hears of that.
+  if (sandbox && !sandbox->why_ended().empty()) return {};
   if (session.chain_.origin != origin) session.chain_.begin_anew(origin);
   // One that is frozen has processes, which stand still, and a Python that may be in the middle of
   // something; one whose pause is under way is saved by that.

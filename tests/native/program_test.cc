@@ -181,8 +181,8 @@ with server.Server("serve", "--token", "t", *linux) as one:
     with cloche.Sandbox(url=one.url, token="t") as box, cloche.Sandbox(url=one.url, token="t") as other:
         box.files.write("f", "mine")
         print(box.commands.run("cat f").stdout, other.files.exists("f"))
-    children = pathlib.Path(f"/proc/{one.process.pid}/task/{one.process.pid}/children")
-    warden = children.read_text().split()[0]
+    children = lambda of: pathlib.Path(f"/proc/{of}/task/{of}/children").read_text().split()
+    warden = children(children(one.process.pid)[0])[0]
     box = pathlib.Path(f"/proc/{warden}/task/{warden}/children")
     mounters = 1 if os.geteuid() == 0 else 0
     server.until(lambda: len(box.read_text().split()) == 1 + mounters, "one session has a box")
@@ -337,30 +337,117 @@ shutil.rmtree(folder)
   EXPECT_EQ(ended.said, "['kept', '2', '1'] True\n['kept', 'more', '2', '1'] True\n");
 }
 
-// In its jail it cannot start another one.
-TEST_F(LinuxEngine, AServerWhoseWardenWasKilledSaysWhatToDo) {
-  const Ended ended = python(R"py(
-import os, pathlib, signal, server
-with server.Server("serve", "--token", "t", "--session-engine", "linux", "--session-image", "small") as one:
-    make = lambda: one.json("POST", "/v1/sessions", {}, token="t")
-    session = make()[1]["sessionId"]
+// What the tests below have of a server: what makes its boxes, and what begins that.
+const char* const wardens = R"py(
+import hashlib, os, pathlib, re, shutil, signal, tempfile, server
+words = ["serve", "--token", "t", "--session-engine", "linux", "--session-image", "small"]
+def children(process):
+    return [int(child) for threads in pathlib.Path("/proc", str(process), "task").glob("*/children")
+            for child in threads.read_text().split()]
+def starters(one):
+    return [child for child in children(one.process.pid)
+            if pathlib.Path("/proc", str(child), "comm").read_text() == "cloche-starter\n"]
+def end(processes):
+    for process in processes:
+        os.kill(process, signal.SIGKILL)
+def end_wardens(one):
+    end(warden for starter in starters(one) for warden in children(starter))
+def make(one):
+    return one.json("POST", "/v1/sessions", {}, token="t")
+def run(one, session, command):
+    return one.json("POST", f"/v1/sessions/{session}/commands", {"command": command}, token="t")
+def is_over(one, session):
+    server.until(lambda: run(one, session, "true")[0] != 200, "its sandbox has ended")
+)py";
+
+// In its jail it can start no program: another one stands ready.
+TEST_F(LinuxEngine, AServerWhoseWardenWasKilledGoesOn) {
+  const Ended ended = python(std::string(wardens) + R"py(
+with server.Server(*words) as one:
+    session = make(one)[1]["sessionId"]
     print(one.json("GET", "/ready")[0])
-    for threads in pathlib.Path("/proc", str(one.process.pid), "task").glob("*/children"):
-        for child in threads.read_text().split():
-            os.kill(int(child), signal.SIGKILL)
-    server.until(lambda: one.json("GET", "/ready")[0] == 503, "it says that it is not ready")
-    print("start the program anew" in one.json("GET", "/ready")[1]["reason"], one.log().count("linux_engine_ended"))
-    for attempt in range(2):
-        status, answer = make()[:2]
-        print(status, "start the program anew" in answer["message"])
-    run = one.json("POST", f"/v1/sessions/{session}/commands", {"command": "true"}, token="t")
-    print(run[0], run[1]["stderr"])
-    print(one.json("GET", f"/v1/sessions/{session}/files?filePath=/etc/passwd", token="t")[0])
+    end_wardens(one)
+    is_over(one, session)
+    print(run(one, session, "true")[1]["message"])
+    shown = one.json("GET", f"/v1/sessions/{session}", token="t")[1]
+    print(shown["status"], shown["reason"])
+    print(one.json("GET", f"/v1/sessions/{session}/files?filePath=/etc/passwd", token="t")[0],
+          one.json("POST", f"/v1/sessions/{session}/pause", token="t")[0],
+          one.json("POST", f"/v1/sessions/{session}/resume", token="t")[0])
+    print(run(one, make(one)[1]["sessionId"], "echo new")[1]["stdout"].strip(), one.json("GET", "/ready")[0])
+    print(one.json("DELETE", f"/v1/sessions/{session}", token="t")[0],
+          one.json("GET", f"/v1/sessions/{session}", token="t")[0])
+    print(re.search(r"(?m)^cloche_linux_engine_ends_total (.*)", one.ask("GET", "/metrics", token="t")[2].decode())[1],
+          one.log().count("linux_engine_ended"))
 )py");
-  EXPECT_EQ(
-      ended.said,
-      "200\nTrue 1\n500 True\n500 True\n"
-      "200 the sandbox has ended: something outside of it has ended its first process\n\n500\n");
+  EXPECT_EQ(ended.said,
+            "200\nthe sandbox has ended: something outside of it has ended its first process\n"
+            "failed the sandbox has ended: something outside of it has ended its first process\n"
+            "409 409 409\nnew 200\n200 404\n1 1\n");
+}
+
+TEST_F(LinuxEngine, ASavedSessionWhoseBoxWasKilledComesBack) {
+  const Ended ended = python(std::string(wardens) + R"py(
+folder = tempfile.mkdtemp()
+with server.Server(*words, "--state-dir", folder) as one:
+    session, paused, late = (make(one)[1]["sessionId"] for which in range(3))
+    for which in session, paused, late:
+        run(one, which, "echo kept >f")
+    one.json("POST", f"/v1/sessions/{paused}/pause", token="t")
+    end_wardens(one)
+    ask = lambda: one.ask("POST", f"/v1/sessions/{session}/commands", {"command": "cat f"}, token="t")[1]
+    server.until(lambda: ask().get("X-Cloche-Restarted") == "true", "it is read again")
+    for attempt in range(2):
+        status, fields, answer = one.ask("POST", f"/v1/sessions/{session}/commands", {"command": "cat f"}, token="t")
+        print(status, "kept" in answer.decode(), fields.get("X-Cloche-Restarted"))
+    one.json("POST", f"/v1/sessions/{late}/pause", token="t")
+    for which in paused, late:
+        print(one.json("GET", f"/v1/sessions/{which}", token="t")[1]["status"],
+              one.json("POST", f"/v1/sessions/{which}/resume", token="t")[0],
+              run(one, which, "cat f")[1]["stdout"].strip())
+    print(one.json("GET", "/ready")[0])
+shutil.rmtree(folder)
+)py");
+  EXPECT_EQ(ended.said, "200 True None\n200 True None\npaused 200 kept\npaused 200 kept\n200\n");
+}
+
+// As is one whose workers have a jail each.
+TEST_F(LinuxEngine, AWorkerWhoseWardenWasKilledGoesOn) {
+  const Ended ended = python(std::string(wardens) + R"py(
+folder = tempfile.mkdtemp()
+pathlib.Path(folder, "tokens").write_text("somebody " + hashlib.sha256(b"t").hexdigest() + "\n")
+with server.Server(*(word for word in words if word not in ("--token", "t")), "--isolate", "session",
+                   "--tokens-file", folder + "/tokens") as one:
+    session = make(one)[1]["sessionId"]
+    class Worker: pass
+    def below(process):
+        return [process, *(one for child in children(process) for one in below(child))]
+    for number in below(one.process.pid):
+        worker = Worker()
+        worker.process = Worker()
+        worker.process.pid = number
+        end_wardens(worker)
+    is_over(one, session)
+    print(run(one, make(one)[1]["sessionId"], "echo new")[1]["stdout"].strip(), one.json("GET", "/ready")[0])
+shutil.rmtree(folder)
+)py");
+  EXPECT_EQ(ended.said, "new 200\n");
+}
+
+TEST_F(LinuxEngine, AServerThatCanBeginNoOtherWardenSaysWhatToDo) {
+  const Ended ended = python(std::string(wardens) + R"py(
+with server.Server(*words) as one:
+    session = make(one)[1]["sessionId"]
+    both = [process for starter in starters(one) for process in [starter, *children(starter)]]
+    end(both)
+    server.until(lambda: one.json("GET", "/ready")[0] == 503, "it says that it is not ready")
+    print("start the program anew" in one.json("GET", "/ready")[1]["reason"], one.log().count("linux_engine_stopped"))
+    for attempt in range(2):
+        status, answer = make(one)[:2]
+        print(status, "start the program anew" in answer["message"])
+    print(run(one, session, "true")[0], one.json("DELETE", f"/v1/sessions/{session}", token="t")[0])
+)py");
+  EXPECT_EQ(ended.said, "True 1\n500 True\n500 True\n409 200\n");
 }
 
 TEST_F(LinuxEngine, IsATemplateOfProgramsForE2B) {

@@ -195,10 +195,21 @@ std::vector<std::variant<BoxPtr, Denial>> Boxes::fork(const BoxPtr& box, std::si
 }
 
 BoxPtr Boxes::find_any(const std::string& id) const {
-  const MutexLock lock(mutex_);
-  const auto found = boxes_.find(id);
-  if (found == boxes_.end() || !found->second->session) return nullptr;
-  return found->second;
+  BoxPtr box;
+  {
+    const MutexLock lock(mutex_);
+    const auto found = boxes_.find(id);
+    if (found == boxes_.end() || !found->second->session) return nullptr;
+    box = found->second;
+  }
+  return close_failed(box) ? nullptr : box;
+}
+
+// Its clients know sandboxes that run or are paused: one that has been ended is none any more.
+bool Boxes::close_failed(const BoxPtr& box) const {
+  if (box->session->status() != session::Status::failed) return false;
+  (void)sessions_.close(box->id, box->owner);
+  return true;
 }
 
 BoxPtr Boxes::find(const std::string& id, const std::string& owner) const {
@@ -208,10 +219,13 @@ BoxPtr Boxes::find(const std::string& id, const std::string& owner) const {
 
 std::vector<BoxPtr> Boxes::all() const {
   std::vector<BoxPtr> found;
-  const MutexLock lock(mutex_);
-  for (const auto& [id, box] : boxes_) {
-    if (box->session) found.push_back(box);
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [id, box] : boxes_) {
+      if (box->session) found.push_back(box);
+    }
   }
+  std::erase_if(found, [this](const BoxPtr& box) { return close_failed(box); });
   return found;
 }
 

@@ -96,6 +96,8 @@ class Boxes {
   void wait_for_end() { process_count_->wait_for_none(); }
 
  private:
+  // False where it has not failed.
+  bool close_failed(const BoxPtr& box) const;
   session::Change pause_in_turn(const BoxPtr& box, session::SessionManager::Processes processes)
       REQUIRES(box->turn);
   // Of a template of the operator's, or of the usual ones.

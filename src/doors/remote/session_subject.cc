@@ -39,6 +39,7 @@ const char* name_of(Status status) {
   switch (status) {
     case Status::running: return "running";
     case Status::paused: return "paused";
+    case Status::failed: return "failed";
     case Status::closed: return "closed";
   }
   return "closed";
@@ -90,6 +91,7 @@ rpc::Reply session_reply(const Session& session) {
       {"door", facts.door},
       {"owner", facts.owner}};
   if (reply["metadata"].is_discarded()) reply["metadata"] = rpc::Reply::object();
+  if (session.status() == Status::failed) reply["reason"] = session.trouble();
   SandboxUsage usage;
   if (const auto sandbox = session.sandbox()) usage = sandbox->usage();
   reply["memoryBytes"] = usage.memory_bytes;

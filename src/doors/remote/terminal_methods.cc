@@ -62,7 +62,11 @@ Reply open(Call& call) {
     return {{"terminal", terminal->number()}};
   }
   session::Session::Use sandbox = session::Session::use(session);
-  if (!sandbox) throw RpcError{rpc::code::sandbox_error, "EAGAIN: the session is not running"};
+  if (!sandbox) {
+    const std::string trouble = session->trouble();
+    throw RpcError{rpc::code::sandbox_error,
+                   trouble.empty() ? "EAGAIN: the session is not running" : "EIO: " + trouble};
+  }
   LiveRunOptions options;
   options.terminal = size;
   options.command.script = call.params.optional_word("command").value_or("");

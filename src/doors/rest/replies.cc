@@ -24,6 +24,7 @@ using http::iso_timestamp;
 std::string request_id() { return "req-" + random_hex(8); }
 
 std::string_view name_of(session::Status status) {
+  if (status == session::Status::failed) return "failed";
   return status == session::Status::paused ? "paused" : "running";
 }
 
@@ -150,9 +151,13 @@ http::Response file_error(Errno code, std::string_view path) {
 
 std::string session_json(const session::Session& session) {
   const session::Facts& facts = session.facts();
+  const session::Status status = session.status();
+  const std::string reason = status == session::Status::failed
+                                 ? fmt::format(R"("reason":{},)", json_string(session.trouble()))
+                                 : std::string();
   return fmt::format(
-      R"({{"sessionId":"{}","status":"{}","createdAt":"{}","expiresAt":"{}","lastActivityAt":"{}","metadata":{},"image":{}}})",
-      facts.id, name_of(session.status()), iso_timestamp(facts.created),
+      R"({{"sessionId":"{}","status":"{}",{}"createdAt":"{}","expiresAt":"{}","lastActivityAt":"{}","metadata":{},"image":{}}})",
+      facts.id, name_of(status), reason, iso_timestamp(facts.created),
       iso_timestamp(session.expires()), iso_timestamp(session.last_activity()), facts.metadata,
       json_string(facts.image));
 }

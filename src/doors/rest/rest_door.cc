@@ -31,8 +31,10 @@ http::Response not_running(const session::Session& session) {
     response.fields.emplace_back("Retry-After", "1");
     return response;
   }
-  if (const std::string trouble = session.trouble(); !trouble.empty())
-    return error(500, "INTERNAL_ERROR", trouble);
+  if (const std::string trouble = session.trouble(); !trouble.empty()) {
+    return session.status() == session::Status::failed ? error(409, "INVALID_STATE", trouble)
+                                                       : error(500, "INTERNAL_ERROR", trouble);
+  }
   return error(409, "INVALID_STATE", "the session is paused: resume it first");
 }
 
@@ -173,6 +175,7 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
     }
     if (session->status() == session::Status::closed) return no_session();
     if (change) return http::json_response(200, session_json(*session));
+    if (session->status() == session::Status::failed) return not_running(*session);
     return error(409, "INVALID_STATE",
                  pause ? "the session is paused already" : "the session is running already");
   });
@@ -310,6 +313,7 @@ void RestDoor::tunnel(const std::string& owner, const http::Request& request,
                ? refuse(500, "the saved state of this session cannot be read\n")
                : refuse(404, "there is no such session\n");
   }
+  if (session->status() == session::Status::failed) return refuse(503, session->trouble() + "\n");
   if (session->status() != session::Status::running)
     return refuse(503, "the session is paused: resume it first\n");
   if (!parts_.ssh.has_room()) return refuse(503, "there are too many SSH connections\n");

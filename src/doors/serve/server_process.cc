@@ -102,8 +102,8 @@ ServerProcess::ServerProcess(Options given, Role role)
 
 std::string ServerProcess::engine_trouble() {
   std::string trouble = sandbox::trouble_of_natives(engine_options);
-  if (!trouble.empty() && !has_told_trouble_.exchange(true))
-    log.event(http::LogLevel::error, "linux_engine_ended", {{"message", trouble}});
+  if (has_told_trouble_.exchange(!trouble.empty()) || trouble.empty()) return trouble;
+  log.event(http::LogLevel::error, "linux_engine_stopped", {{"message", trouble}});
   return trouble;
 }
 
@@ -113,6 +113,18 @@ const EngineOptions& ServerProcess::enter() {
   };
   for (const std::string& sentence : enter_jail(options, engine_options))
     log.event(http::LogLevel::warning, "jail_incomplete", {{"message", sentence}});
+  if (engine_options.natives) {
+    constexpr const char* ends = "cloche_linux_engine_ends_total";
+    metrics.describe(ends, "How often cloche-warden has ended, and all its sandboxes with it.");
+    metrics.count(ends, {}, 0);
+    sandbox::watch_natives(engine_options, [this] {
+      metrics.count(ends);
+      log.event(
+          http::LogLevel::error, "linux_engine_ended",
+          {{"message",
+            "something has ended cloche-warden, and all sandboxes of the linux engine with it"}});
+    });
+  }
   begin_records();
   return engine_options;
 }

@@ -43,7 +43,8 @@ struct ServerProcess {
   EngineOptions engine_options;  // as the jail has made them
   Engine engine;
 
-  // Why no sandboxes can be made here any more; empty: they can. The log says it, too, once.
+  // Why no sandboxes can be made here at present, or ever; empty: they can. The log says it once,
+  // too.
   std::string engine_trouble();
 
  private:

@@ -79,6 +79,7 @@ void answer_ssh_request(const http::Request& request,
   }
   if (!door.opens(*session, *proof)) return say(401, "that does not open the session\n");
   if (!opens) return say(200, "that would open the session\n");
+  if (session->status() == session::Status::failed) return say(409, session->trouble() + "\n");
   if (session->status() != session::Status::running)
     return say(409, "the session is paused: resume it first\n");
   if (!door.has_room()) return say(503, "there are too many SSH connections\n");

@@ -125,13 +125,26 @@ Box::~Box() {
 }
 
 void Box::end() noexcept {
+  if (!has_ended()) was_ended_ = true;
   (void)::syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0);
   (void)::shutdown(socket_.get(), SHUT_RDWR);
 }
 
+void Box::give_up() noexcept {
+  if (!has_ended()) was_silent_ = true;
+  end();
+}
+
+// On its way out it has closed its end of the socket, and is a process for a moment yet.
 bool Box::has_ended() const noexcept {
-  pollfd process{process_.get(), POLLIN, 0};
-  return ::poll(&process, 1, 0) != 0;
+  std::array<pollfd, 2> both{{{process_.get(), POLLIN, 0}, {socket_.get(), 0, 0}}};
+  return ::poll(both.data(), both.size(), 0) != 0;
+}
+
+std::string Box::why_ended() const {
+  if (was_silent_) return "the sandbox has ended: its first process did not answer";
+  if (was_ended_ || !has_ended()) return {};
+  return "the sandbox has ended: something outside of it has ended its first process";
 }
 
 Result<UniqueFd> Box::open_channel(const Request& request, std::span<const int> more) {
@@ -190,7 +203,7 @@ Result<Answer> Box::ask(Sockets sockets, const Request& request, std::vector<Uni
   Packet packet;
   Answer answer;
   if (!readable_within(channel.get(), patience)) {
-    end();
+    give_up();
     return Errno::io;
   }
   if (!warden::receive_record(channel.get(), answer, packet)) return Errno::pipe;

@@ -7,6 +7,7 @@
 // waits for that.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -155,7 +156,11 @@ class Box {
 
   // Ends it at once; everything fails from then on.
   void end() noexcept;
+  // The same with one that does not answer.
+  void give_up() noexcept;
   bool has_ended() const noexcept;
+  // One sentence, of one that nobody has ended here; empty: it is there, or has been ended.
+  std::string why_ended() const;
 
  private:
   Result<warden::Answer> ask(warden::Ask what, std::vector<UniqueFd>* beside = nullptr,
@@ -172,6 +177,8 @@ class Box {
 
   UniqueFd socket_;
   UniqueFd process_;
+  std::atomic<bool> was_ended_ = false;   // by end()
+  std::atomic<bool> was_silent_ = false;  // by give_up()
   const warden::Isolation isolation_;
   FileClient files_;
   Mutex pause_mutex_;  // held while processes are stopped or go on

@@ -16,6 +16,7 @@
 #include "base/host_error.h"
 #include "native/host/patience.h"
 #include "native/warden/packet.h"
+#include "native/warden/starter.h"
 
 namespace cloche::native {
 namespace {
@@ -48,22 +49,92 @@ Result<Result<void>> settle(Box& box, const BoxPlan& plan) {
   return Result<void>();
 }
 
+// Ours, and theirs away from the numbers that it gets, which would stay close-on-exec.
+Sockets ends_for_program() {
+  Result<Sockets> made = make_sockets();
+  if (!made) throw HostError::from_errno("sockets for cloche-warden", errno);
+  UniqueFd theirs(::fcntl(made->theirs.get(), F_DUPFD_CLOEXEC, warden::mounter_fd + 1));
+  if (!theirs) throw HostError::from_errno("sockets for cloche-warden", errno);
+  return {.ours = std::move(made->ours), .theirs = std::move(theirs)};
+}
+
+void wait_for_end(pid_t pid) noexcept {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+}
+
 }  // namespace
 
 Warden::~Warden() {
   pool_.end();
   const MutexLock lock(mutex_);
   bury();
+  starter_.reset();  // at whose end it ends
+  if (starter_pid_ > 0) wait_for_end(starter_pid_);
+}
+
+// Without waiting for anything.
+bool Warden::is_there() {
+  if (!socket_) return false;
+  pollfd process{.fd = socket_.get(), .events = 0, .revents = 0};
+  if (::poll(&process, 1, 0) <= 0 || process.revents == 0) return true;
+  bury_ended();
+  return false;
 }
 
 void Warden::bury() noexcept {
   socket_.reset();  // at whose end it ends
   mounter_.reset();
-  if (pid_ > 0) {
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
-  }
+  if (pid_ > 0) wait_for_end(pid_);
+  if (process_) (void)readable_within(process_.get(), patience);
+  process_.reset();
   pid_ = -1;
+}
+
+// What it has made ends with it.
+void Warden::bury_ended() {
+  bury();
+  pool_.clear();
+  ends_.push_back(std::chrono::steady_clock::now());
+  if (ended_) ended_();
+}
+
+void Warden::need_start_allowed() {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  while (!ends_.empty() && ends_.front() + most_ends_.within <= now) ends_.pop_front();
+  if (ends_.size() < most_ends_.most) return;
+  const auto left =
+      std::chrono::ceil<std::chrono::seconds>(ends_.front() + most_ends_.within - now);
+  throw HostError(fmt::format(
+      "cloche-warden, which makes the boxes of the linux engine, has ended {} times within {} s, "
+      "and "
+      "another is begun in {} s: find out who ends it, such as a machine without memory",
+      ends_.size(), std::chrono::ceil<std::chrono::seconds>(most_ends_.within).count(),
+      left.count()));
+}
+
+// `word`: null for a warden. -1, with errno, where it cannot be started.
+pid_t Warden::start_program(const char* word, int socket, int mounter) {
+  SpawnPlan plan;
+  for (const int fd : {0, 1, 2})
+    posix_spawn_file_actions_addopen(&plan.actions, fd, "/dev/null", O_RDWR, 0);
+  posix_spawn_file_actions_adddup2(&plan.actions, socket, warden::socket_fd);
+  if (mounter >= 0) posix_spawn_file_actions_adddup2(&plan.actions, mounter, warden::mounter_fd);
+  posix_spawn_file_actions_addclosefrom_np(&plan.actions,
+                                           warden::socket_fd + (mounter >= 0 ? 2 : 1));
+  posix_spawn_file_actions_addchdir_np(&plan.actions, "/");
+  std::string name = program_.string(), first = word == nullptr ? "" : word;
+  const char* const named = std::getenv("CLOCHE_CGROUP");
+  std::string groups = named == nullptr ? "" : named;
+  std::vector<char*> arguments{name.data()};
+  if (!first.empty()) arguments.push_back(first.data());
+  if (!groups.empty()) arguments.push_back(groups.data());
+  arguments.push_back(nullptr);
+  std::array<char*, 1> environment{nullptr};
+  pid_t pid = -1;
+  errno = ::posix_spawn(&pid, name.c_str(), &plan.actions, &plan.attributes, arguments.data(),
+                        environment.data());
+  return errno == 0 ? pid : -1;
 }
 
 void Warden::start() {
@@ -71,62 +142,50 @@ void Warden::start() {
     throw HostError(
         "the linux engine has no cloche-warden: it lies beside cloche, or in lib/cloche where that "
         "is installed");
-  Result<Sockets> sockets = make_sockets();
-  if (!sockets) throw HostError::from_errno("sockets for cloche-warden", errno);
-  // Away from the number that it gets, which would stay close-on-exec.
-  const auto away = [](const UniqueFd& fd) {
-    return UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, warden::mounter_fd + 1));
-  };
-  const UniqueFd theirs = away(sockets->theirs);
-  if (!theirs) throw HostError::from_errno("sockets for cloche-warden", errno);
-  Result<Sockets> mounter = make_sockets();
-  if (!mounter) throw HostError::from_errno("sockets for cloche-warden", errno);
-  const UniqueFd their_mounter = away(mounter->theirs);
+  need_start_allowed();
+  if (starter_) return start_by_starter();
+  Sockets sockets = ends_for_program(), mounter = ends_for_program();
   const bool has_mounter = ::geteuid() == 0;
-  SpawnPlan plan;
-  for (const int fd : {0, 1, 2})
-    posix_spawn_file_actions_addopen(&plan.actions, fd, "/dev/null", O_RDWR, 0);
-  posix_spawn_file_actions_adddup2(&plan.actions, theirs.get(), warden::socket_fd);
-  if (has_mounter)
-    posix_spawn_file_actions_adddup2(&plan.actions, their_mounter.get(), warden::mounter_fd);
-  posix_spawn_file_actions_addclosefrom_np(&plan.actions,
-                                           warden::socket_fd + (has_mounter ? 2 : 1));
-  posix_spawn_file_actions_addchdir_np(&plan.actions, "/");
-  std::string name = program_.string();
-  const char* const named = std::getenv("CLOCHE_CGROUP");
-  std::string groups = named == nullptr ? "" : named;
-  std::array<char*, 3> arguments{name.data(), groups.empty() ? nullptr : groups.data(), nullptr};
-  std::array<char*, 1> environment{nullptr};
-  const int failed = ::posix_spawn(&pid_, name.c_str(), &plan.actions, &plan.attributes,
-                                   arguments.data(), environment.data());
-  if (failed != 0) {
-    pid_ = -1;
-    if (has_begun_)  // and what runs guests is in a jail since
-      throw HostError(
-          "cloche-warden has ended, which makes the boxes of the linux engine, and this program "
-          "may not start another: start the program anew",
-          errno_from_host(failed));
-    throw HostError::from_errno("cannot start " + name, failed);
-  }
+  pid_ = start_program(nullptr, sockets.theirs.get(), has_mounter ? mounter.theirs.get() : -1);
+  if (pid_ < 0) throw HostError::from_errno("cannot start " + program_.string(), errno);
+  socket_ = std::move(sockets.ours);
+  if (has_mounter) mounter_ = std::move(mounter.ours);
   has_begun_ = true;
-  socket_ = std::move(sockets->ours);
-  if (has_mounter) mounter_ = std::move(mounter->ours);
+}
+
+void Warden::start_by_starter() {
+  warden::WardenStarted started;
+  warden::Packet packet;
+  if (!warden::send_record(starter_.get(), warden::StartWarden()) ||
+      !readable_within(starter_.get(), patience) ||
+      !warden::receive_record(starter_.get(), started, packet))
+    throw HostError(
+        "cloche-warden has ended, which makes the boxes of the linux engine, and so has what "
+        "begins "
+        "another: start the program anew",
+        Errno::pipe);
+  if (started.error != 0)
+    throw HostError::from_errno("cannot start " + program_.string(), started.error);
+  socket_.reset(packet.take_fd(0));
+  process_.reset(packet.take_fd(1));
+  if (packet.fd_count() > 2) mounter_.reset(packet.take_fd(2));
+  has_begun_ = true;
 }
 
 void Warden::begin() {
   const MutexLock lock(mutex_);
-  if (pid_ < 0) start();
+  if (!starter_ && !program_.empty()) {
+    Sockets sockets = ends_for_program();
+    starter_pid_ = start_program(warden::starter_word, sockets.theirs.get(), -1);
+    if (starter_pid_ < 0) throw HostError::from_errno("cannot start " + program_.string(), errno);
+    starter_ = std::move(sockets.ours);
+  }
+  if (!is_there()) start();
 }
 
 std::string Warden::trouble() {
   const MutexLock lock(mutex_);
-  if (!has_begun_) return {};
-  pollfd process{.fd = socket_.get(), .events = 0, .revents = 0};
-  if (pid_ > 0 && (::poll(&process, 1, 0) <= 0 || process.revents == 0)) return {};
-  if (pid_ > 0) {
-    bury();
-    pool_.clear();
-  }
+  if (!has_begun_ || is_there()) return {};
   try {
     start();
   } catch (const Error& error) {
@@ -135,8 +194,8 @@ std::string Warden::trouble() {
   return {};
 }
 
-Warden::Warden(std::filesystem::path program, BoxPool::Options pool)
-    : program_(std::move(program)), pool_(pool, [this](const BoxPlan& plan) {
+Warden::Warden(std::filesystem::path program, BoxPool::Options pool, WardenEnds ends)
+    : program_(std::move(program)), most_ends_(ends), pool_(pool, [this](const BoxPlan& plan) {
         return make_new(plan, plan.settles_later() ? Limits::later : Limits::now);
       }) {}
 
@@ -163,8 +222,7 @@ bool Warden::ask(const Order& order, std::span<const int> fds, Made& made, warde
   if (is_sent && readable_within(socket_.get(), patience) &&
       warden::receive_record(socket_.get(), made, packet))
     return true;
-  bury();
-  pool_.clear();
+  bury_ended();
   return false;
 }
 
@@ -175,12 +233,14 @@ warden::BoxMade Warden::order(const BoxPlan& plan, const warden::MakeBox& order,
   if (plan.runsc >= 0) fds.push_back(plan.runsc);
   warden::BoxMade made;
   const MutexLock lock(mutex_);
-  if (pid_ < 0) start();
-  const MountSet mounts(plan.mounts, mounter_.get());
-  for (const UniqueFd& fd : mounts.descriptors()) fds.push_back(fd.get());
-  if (!ask(order, fds, made, packet))
-    throw HostError("cloche-warden has ended, which makes the boxes of the linux engine");
-  return made;
+  for (int tries = is_there() ? 2 : 1; tries > 0; --tries) {  // it may end meanwhile
+    if (!is_there()) start();
+    std::vector<int> all = fds;
+    const MountSet mounts(plan.mounts, mounter_.get());
+    for (const UniqueFd& fd : mounts.descriptors()) all.push_back(fd.get());
+    if (ask(order, all, made, packet)) return made;
+  }
+  throw HostError("cloche-warden has ended, which makes the boxes of the linux engine");
 }
 
 Result<LargeFile> Warden::make_file() {
@@ -188,7 +248,7 @@ Result<LargeFile> Warden::make_file() {
   warden::Packet packet;
   {
     const MutexLock lock(mutex_);
-    if (pid_ < 0) return Errno::nosys;
+    if (!is_there()) return Errno::nosys;
     if (!ask(warden::MakeFile(), {}, made, packet)) return Errno::pipe;
   }
   if (made.error != 0) return errno_from_host(made.error);

@@ -3,17 +3,25 @@
 // first one and ends with this object, and all boxes with it. See native/warden. Some it has ready
 // (BoxPool).
 //
+// Where that process ends before, so do its boxes, and another one is begun in its place, as long
+// as that does not happen over and over.
+//
 // Thread-safe.
 #pragma once
 
 #include <sys/types.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/unique_fd.h"
 #include "native/host/box.h"
@@ -27,15 +35,23 @@ class Packet;
 
 namespace cloche::native {
 
+// How many processes may end within that time: after more of them no other one is begun for a
+// while.
+struct WardenEnds {
+  std::size_t most = 5;
+  std::chrono::milliseconds within{60'000};
+};
+
 class Warden {
  public:
   // Empty: there is none.
-  explicit Warden(std::filesystem::path program, BoxPool::Options pool = {});
+  explicit Warden(std::filesystem::path program, BoxPool::Options pool = {}, WardenEnds ends = {});
   ~Warden();
   Warden(const Warden&) = delete;
   Warden& operator=(const Warden&) = delete;
 
-  // Starts the process, where it is not there. Throws HostError.
+  // For a program that enters a jail afterwards, in which it can start none: starts the process,
+  // and one that begins others in its place (native/warden/starter.h). Throws HostError.
   void begin();
 
   // Throws HostError with one sentence that names the step, the cause and the remedy.
@@ -44,9 +60,13 @@ class Warden {
   // An errno where this machine has none.
   Result<LargeFile> make_file();
 
-  // Why there are no boxes any more, and will be none; empty: there are. A process that has ended
-  // is begun anew here, where this one may start programs.
+  // Why there are no boxes at present, or will be none; empty: there are. A process that has ended
+  // is begun anew here.
   std::string trouble();
+
+  // Told whenever it is found that the process has ended, and its boxes with it: on any thread, and
+  // it must ask nothing here. To be said before the first box.
+  void on_end(std::function<void()> ended) { ended_ = std::move(ended); }
 
   const BoxPool& pool() const noexcept { return pool_; }
 
@@ -63,14 +83,25 @@ class Warden {
   bool ask(const Order& order, std::span<const int> fds, Made& made, warden::Packet& packet)
       REQUIRES(mutex_);
   void start() REQUIRES(mutex_);
+  void start_by_starter() REQUIRES(mutex_);
+  pid_t start_program(const char* word, int socket, int mounter) REQUIRES(mutex_);
+  void need_start_allowed() REQUIRES(mutex_);
+  bool is_there() REQUIRES(mutex_);
   void bury() noexcept REQUIRES(mutex_);
+  void bury_ended() REQUIRES(mutex_);
 
   const std::filesystem::path program_;
+  const WardenEnds most_ends_;
+  std::function<void()> ended_;
   Mutex mutex_;
-  UniqueFd socket_ GUARDED_BY(mutex_);
+  UniqueFd socket_ GUARDED_BY(mutex_);   // of the process; none: it is not there
   UniqueFd mounter_ GUARDED_BY(mutex_);  // none where a user runs this
-  pid_t pid_ GUARDED_BY(mutex_) = -1;
-  bool has_begun_ GUARDED_BY(mutex_) = false;  // once
+  UniqueFd process_ GUARDED_BY(mutex_);  // where the starter has begun it
+  pid_t pid_ GUARDED_BY(mutex_) = -1;    // where this process has
+  UniqueFd starter_ GUARDED_BY(mutex_);  // none: this process starts it
+  pid_t starter_pid_ GUARDED_BY(mutex_) = -1;
+  bool has_begun_ GUARDED_BY(mutex_) = false;       // once
+  std::deque<SteadyTime> ends_ GUARDED_BY(mutex_);  // the last ones
   std::atomic<std::uint32_t> controllers_ = 0;
   BoxPool pool_;  // whose thread ends first
 };

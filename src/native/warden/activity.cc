@@ -11,9 +11,7 @@
 #include <system_error>
 
 namespace cloche::warden {
-namespace {
 
-// Of all threads that the process has and had, as of now. None: it is gone.
 std::optional<std::uint64_t> computed_ns(pid_t pid) noexcept {
   constexpr unsigned scheduler = 2;  // CPUCLOCK_SCHED, of a process
   const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(pid) << 3) | scheduler);
@@ -22,8 +20,6 @@ std::optional<std::uint64_t> computed_ns(pid_t pid) noexcept {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
          static_cast<std::uint64_t>(time.tv_nsec);
 }
-
-}  // namespace
 
 Activity::Activity() noexcept : loads_(::open("/proc/loadavg", O_RDONLY | O_CLOEXEC)) {}
 

@@ -16,6 +16,9 @@
 
 namespace cloche::warden {
 
+// What all threads that a process has and had have computed. None: it is gone.
+std::optional<std::uint64_t> computed_ns(pid_t pid) noexcept;
+
 class Activity {
  public:
   Activity() noexcept;

@@ -34,7 +34,9 @@ constexpr std::uint32_t new_namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_N
 constexpr std::uint32_t linux_console = 0x541C;  // TIOCLINUX
 constexpr std::uint32_t icmp = 1, tcp = 6, udp = 17, icmp6 = 58;
 constexpr std::uint32_t persona_query = 0xffffffff;
-constexpr std::uint32_t old_set_options = 21;  // PTRACE_OLDSETOPTIONS
+constexpr std::uint32_t old_set_options = 21;                  // PTRACE_OLDSETOPTIONS
+constexpr std::uint32_t set_futex_table = 78;                  // PR_FUTEX_HASH
+constexpr std::uint32_t cold_pages = 20, unwanted_pages = 21;  // MADV_COLD, MADV_PAGEOUT
 
 constexpr std::uint32_t refusal(int error) {
   return SECCOMP_RET_ERRNO | (static_cast<std::uint32_t>(error) & SECCOMP_RET_DATA);
@@ -147,6 +149,7 @@ void Filter::add_rule(Rule rule) {
       return answer(SECCOMP_RET_ALLOW);
     case Rule::control:
       load_argument(0);
+      is(set_futex_table, refusal(EINVAL));
       add(equal, PR_SET_SECCOMP, 1, 0);
       answer(SECCOMP_RET_ALLOW);
       load_argument(1);
@@ -155,6 +158,10 @@ void Filter::add_rule(Rule rule) {
     case Rule::advice:  // that is no more than a hint
       load_argument(3);
       is(POSIX_FADV_DONTNEED, refusal(0));
+      return answer(SECCOMP_RET_ALLOW);
+    case Rule::memory_advice:
+      load_argument(2);
+      for (const std::uint32_t advice : {cold_pages, unwanted_pages}) is(advice, refusal(0));
       return answer(SECCOMP_RET_ALLOW);
     default: return answer(action_of(rule));
   }

@@ -26,20 +26,21 @@ inline constexpr std::uint32_t own_architecture = AUDIT_ARCH_AARCH64;
 enum class Rule : std::uint8_t {
   absent,  // ENOSYS
   allow,
-  refuse,   // EPERM
-  pretend,  // 0, and nothing is done: a change of owner, where a box has one user; sync
-  clone,    // not with a new namespace
-  socket,   // UNIX, INET, INET6 with usual protocols, and routes of NETLINK
-  ioctl,    // nothing that types into a terminal or changes what a terminal is
-  limit,    // not of pid 1
-  persona,  // plain ones
-  trace,    // no stop of a process that is ending
-  map,      // no pages of the machine's pool of large ones, which nobody counts
-  segment,  // the same of System V's memory
-  option,   // no program of a socket, and no protocol above TCP
-  seccomp,  // no further filter, and as if the kernel had none
-  control,  // the same of prctl
-  advice,   // nothing that takes what others have of a file out of memory
+  refuse,         // EPERM
+  pretend,        // 0, and nothing is done: a change of owner, where a box has one user; sync
+  clone,          // not with a new namespace
+  socket,         // UNIX, INET, INET6 with usual protocols, and routes of NETLINK
+  ioctl,          // nothing that types into a terminal or changes what a terminal is
+  limit,          // not of pid 1
+  persona,        // plain ones
+  trace,          // no stop of a process that is ending
+  map,            // no pages of the machine's pool of large ones, which nobody counts
+  segment,        // the same of System V's memory
+  option,         // no program of a socket, and no protocol above TCP
+  seccomp,        // no further filter, and as if the kernel had none
+  control,        // the same of prctl; and no table of the kernel's as large as one likes
+  advice,         // nothing that takes what others have of a file out of memory
+  memory_advice,  // the same of madvise
 };
 
 // What applies to the call of this number, of the machine's own architecture.

@@ -87,7 +87,6 @@ inline constexpr std::uint32_t plain_calls[] = {
     SYS_munmap,
     SYS_mprotect,
     SYS_mremap,
-    SYS_madvise,
     SYS_brk,
     SYS_msync,
     SYS_mincore,
@@ -286,9 +285,6 @@ inline constexpr std::uint32_t plain_calls[] = {
     438,
     439,
     441,  // pidfd_getfd, faccessat2, epoll_pwait2
-    444,
-    445,
-    446,  // landlock
     448,
     449,  // process_mrelease, futex_waitv
     451,
@@ -379,7 +375,8 @@ inline constexpr std::uint32_t pretended_calls[] = {
 // clone3 has its flags behind a pointer, where a filter does not look: without it libc takes clone.
 // memfd_create makes memory that belongs to no process and counts for no quota. io_setup takes of
 // what the machine has for all its users together, and so do programs that the kernel compiles:
-// where they have all of it no box gets a filter any more, and so no command.
+// where they have all of it no box gets a filter any more, and so no command. Rules of Landlock are
+// memory of the kernel's, without end, and count for nobody.
 inline constexpr CallRule special_calls[] = {
     {SYS_clone, Rule::clone},
     {SYS_unshare, Rule::clone},
@@ -397,6 +394,10 @@ inline constexpr CallRule special_calls[] = {
     {SYS_seccomp, Rule::seccomp},
     {SYS_prctl, Rule::control},
     {SYS_fadvise64, Rule::advice},
+    {SYS_madvise, Rule::memory_advice},
+    {444, Rule::absent},
+    {445, Rule::absent},
+    {446, Rule::absent},  // landlock
 };
 
 }  // namespace cloche::warden

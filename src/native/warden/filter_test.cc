@@ -52,6 +52,9 @@ TEST(Filter, LetsNoneThroughThatMakesOrMovesAWall) {
   EXPECT_EQ(rule_of(SYS_setsockopt), Rule::option);
   EXPECT_EQ(rule_of(SYS_seccomp), Rule::seccomp);
   EXPECT_EQ(rule_of(SYS_prctl), Rule::control);
+  EXPECT_EQ(rule_of(SYS_madvise), Rule::memory_advice);
+  for (const std::uint32_t landlock : {444U, 445U, 446U})
+    EXPECT_EQ(rule_of(landlock), Rule::absent);
   EXPECT_EQ(rule_of(500), Rule::absent);  // of a kernel to come
 }
 

@@ -105,6 +105,7 @@ class Init {
   void end_for_memory(pid_t victim) noexcept;
   bool busy() const noexcept;
   std::uint64_t file_bytes() const noexcept;
+  std::uint64_t inode_bytes() const noexcept;
 
   Plan plan_;
   const Filter& filter_;

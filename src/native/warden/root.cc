@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -129,6 +130,17 @@ Outcome close_proc() {
                             MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)));
 }
 
+// Of what the machine lets a user have, an eighth within these bounds; the most where nobody tells.
+NumberText share_of(const char* path, std::uint64_t least, std::uint64_t most) {
+  constexpr std::uint64_t parts = 8;
+  const Fd file(::open(path, O_RDONLY | O_CLOEXEC));
+  std::array<char, 32> text{};
+  const ssize_t got = file ? ::read(file.get(), text.data(), text.size()) : -1;
+  std::uint64_t all = parts * most;
+  if (got > 0) (void)std::from_chars(text.data(), text.data() + got, all);
+  return text_of(std::clamp(all / parts, least, most));
+}
+
 // Written once, while /proc/sys can be: ports below 1024 need no privilege in a network of one's
 // own, a box makes no further user namespaces, System V's memory goes with the processes that have
 // it, its semaphores and queues are few (a set of them can take 2 MB of the kernel's memory), what
@@ -141,11 +153,14 @@ void set_kernel() {
   std::array<char, 64> receives{}, sends{};
   std::snprintf(receives.data(), receives.size(), "4096 131072 %s", received.data());
   std::snprintf(sends.data(), sends.size(), "4096 16384 %s", to_send.data());
+  // What all boxes of a user have together, of which no few of them take all.
+  const NumberText watching = share_of("/proc/sys/fs/inotify/max_user_instances", 16, 64),
+                   watches = share_of("/proc/sys/fs/inotify/max_user_watches", 4096, 32'768);
   const std::array<MountSetting, 12> settings{
       {{"/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"},
        {"/proc/sys/user/max_user_namespaces", "0"},
-       {"/proc/sys/user/max_inotify_instances", "64"},
-       {"/proc/sys/user/max_inotify_watches", "32768"},
+       {"/proc/sys/user/max_inotify_instances", watching.data()},
+       {"/proc/sys/user/max_inotify_watches", watches.data()},
        {"/proc/sys/kernel/shm_rmid_forced", "1"},
        {"/proc/sys/kernel/sem", "250 32000 100 128"},
        {"/proc/sys/kernel/msgmni", "64"},

@@ -28,13 +28,15 @@ namespace {
 
 constexpr std::uint64_t usual = 256;  // of each kind
 constexpr std::uint64_t most_of_plain = 2 * std::uint64_t{Questions::most_buffer};
+constexpr std::uint64_t of_socket =
+    4096;  // itself, with its file; none of the kernel's answers has it
 
 std::uint64_t beyond_usual(std::uint64_t count) {
   return (count - std::min(count, usual)) * most_of_plain;
 }
 
 struct Counts {
-  std::uint64_t local = 0;  // between processes, or to the kernel
+  std::uint64_t local = 0;  // between processes, to the kernel, or of the network's echoes
   std::uint64_t stream = 0;
   std::uint64_t datagram = 0;
 };
@@ -49,11 +51,12 @@ Counts count_sockets() {
   while (!table.empty()) {
     std::string_view line = table.substr(0, table.find('\n'));
     table.remove_prefix(std::min(line.size() + 1, table.size()));
-    std::uint64_t* const kind = line.starts_with("UNIX") || line.starts_with("NETLINK")
-                                    ? &counts.local
-                                : line.starts_with("TCP") ? &counts.stream
-                                : line.starts_with("UDP") ? &counts.datagram
-                                                          : nullptr;
+    std::uint64_t* const kind =
+        line.starts_with("UNIX") || line.starts_with("NETLINK") || line.starts_with("PING")
+            ? &counts.local
+        : line.starts_with("TCP") ? &counts.stream
+        : line.starts_with("UDP") ? &counts.datagram
+                                  : nullptr;
     if (kind == nullptr) continue;
     for (int i = 0; i < 2; ++i) {  // name, size
       line.remove_prefix(std::min(line.find(' '), line.size()));
@@ -64,6 +67,19 @@ Counts count_sockets() {
     *kind += count;
   }
   return counts;
+}
+
+// Those too that are bound to nothing, and so in no table of their kind.
+std::uint64_t count_all_sockets() {
+  std::array<char, 512> text{};
+  const Fd file(::open("/proc/net/sockstat", O_RDONLY | O_CLOEXEC));
+  const ssize_t got = file ? ::read(file.get(), text.data(), text.size()) : -1;
+  const std::string_view all(text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  constexpr std::string_view title("sockets: used ");
+  std::uint64_t count = 0;
+  if (all.starts_with(title))
+    (void)std::from_chars(all.data() + title.size(), all.data() + all.size(), count);
+  return count;
 }
 
 // What one of these answers says that a socket keeps.
@@ -129,11 +145,13 @@ std::optional<std::uint64_t> ask_kernel() {
 
 std::uint64_t SocketMemory::bytes(std::uint64_t room) noexcept {
   const Counts counts = count_sockets();
-  const std::uint64_t local = beyond_usual(counts.local);
+  const std::uint64_t network = counts.stream + counts.datagram;
+  const std::uint64_t all = std::max(count_all_sockets(), network);
+  const std::uint64_t local = beyond_usual(counts.local) + (all - std::min(all, usual)) * of_socket;
   const std::uint64_t most =
       counts.stream * (most_received + most_to_send) + counts.datagram * most_of_plain;
   if (local + most <= room) return local;
-  return local + network_bytes(counts.stream + counts.datagram);
+  return local + network_bytes(network);
 }
 
 // Now and then: the kernel goes through tables that are the machine's to answer that.

@@ -113,11 +113,11 @@ void take_all_descriptors() {
 
 }  // namespace
 
-int serve_boxes(int socket, const char* group_folder) noexcept {
+int serve_boxes(int socket, const char* group_folder, pid_t program) noexcept {
   take_all_descriptors();
   if (::geteuid() == 0 && !start_mounter(mounter_fd)) return 1;
   static Groups groups;
-  groups.begin(group_folder, ::getppid());
+  groups.begin(group_folder, program);
   set_score(Fd(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)), score_of_warden);
   if (!become_nobody()) return 1;
   sigset_t child{};

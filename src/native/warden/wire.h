@@ -13,8 +13,8 @@
 
 namespace cloche::warden {
 
-inline constexpr std::uint32_t protocol_version = 13;
-inline constexpr int socket_fd = 3;          // of the warden, at its start
+inline constexpr std::uint32_t protocol_version = 14;
+inline constexpr int socket_fd = 3;          // of the warden, or the starter, at its start
 inline constexpr int mounter_fd = 4;         // of the warden that root starts
 inline constexpr std::size_t most_fds = 24;  // beside a record
 inline constexpr std::size_t most_mounts = 16;
@@ -115,6 +115,17 @@ struct MakeBox {
 struct BoxMade {
   Step failed = Step::none;
   std::int32_t error = 0;  // an errno; 0: it is being built, and speaks itself
+};
+
+// Cloche to the starter (starter.h): a warden.
+struct StartWarden {
+  std::uint32_t version = protocol_version;
+};
+
+// The starter's answer; beside it, where there is one, Cloche's end of its socket, a pidfd of it,
+// and where root runs this Cloche's end of the mounter's.
+struct WardenStarted {
+  std::int32_t error = 0;  // an errno
 };
 
 // Cloche to the warden: a file (large_files.h). Told from MakeBox by its size.

@@ -144,7 +144,7 @@ NativeBackend::NativeBackend(NativeParts& parts, NativeBackend& parent)
       early_starts_(*this),
       is_fork_(true) {
   const Result<std::unique_ptr<native::Box::Pause>> pause = parent.box_->pause();
-  if (!pause) throw Error(pause.error(), "the sandbox cannot be forked");
+  if (!pause) parent.refuse(pause.error(), "the sandbox cannot be forked");
   if (options_.isolation == Isolation::gvisor) {
     box_ = make_box(-1);
     copy_files_of(parent);
@@ -247,6 +247,12 @@ std::unique_ptr<native::Box> NativeBackend::make_box(int begin_with) {
        .mounts = mounts()});
 }
 
+void NativeBackend::refuse(Errno error, const char* what) const {
+  if (std::string why = why_ended(); !why.empty())
+    throw Error(ErrorKind::sandbox, Errno::pipe, std::move(why));
+  throw Error(error, what);
+}
+
 std::string NativeBackend::folder_of(const RunOptions& options) const {
   const std::string& home = options.account == Account::root ? std::string(root_home) : home_;
   if (options.cwd.empty()) return home;
@@ -345,7 +351,7 @@ void NativeBackend::cancel() {
 
 void NativeBackend::freeze() {
   Result<std::unique_ptr<native::Box::Pause>> pause = box_->pause();
-  if (!pause) throw Error(pause.error(), "the sandbox cannot be frozen");
+  if (!pause) refuse(pause.error(), "the sandbox cannot be frozen");
   const MutexLock lock(mutex_);
   if (!pause_) pause_ = *std::move(pause);
 }
@@ -506,9 +512,9 @@ std::unique_ptr<SavedBox> NativeBackend::save() {
   saved->digest = image_->digest;
   saved->environment = lasting_environment();
   const Result<std::unique_ptr<native::Box::Pause>> pause = box_->pause();
-  if (!pause) throw Error(pause.error(), "the sandbox cannot be saved");
+  if (!pause) refuse(pause.error(), "the sandbox cannot be saved");
   Result<UniqueFd> files = box_->pack(state_limit(options_));
-  if (!files) throw Error(files.error(), "the sandbox's files cannot be saved");
+  if (!files) refuse(files.error(), "the sandbox's files cannot be saved");
   saved->files = *std::move(files);
   if (const Result<void> sealed = seal(saved->files); !sealed)
     throw Error(sealed.error(), "the sandbox's files cannot be saved");

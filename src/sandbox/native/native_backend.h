@@ -74,6 +74,7 @@ class NativeBackend final : public Backend {
   std::unique_ptr<SavedBox> save() override;
   Result<void, Error> load(const SavedBox& saved) override;
   Result<void, Error> commit_image(const std::string& name) override;
+  std::string why_ended() const override { return box_->why_ended(); }
   SandboxUsage usage() override;
   std::vector<ProcessInfo> processes() override;
   Result<void> signal(int pid, int number) override { return box_->signal(pid, number); }
@@ -122,6 +123,7 @@ class NativeBackend final : public Backend {
   NativeBackend(NativeParts& parts, NativeBackend& parent);
   std::vector<native::HostMount> mounts() const;
   std::unique_ptr<native::Box> make_box(int begin_with);
+  [[noreturn]] void refuse(Errno error, const char* what) const;
   void copy_files_of(NativeBackend& parent);
   void begin();
   // That programs trust in the authority, where there are secrets.

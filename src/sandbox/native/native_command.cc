@@ -91,8 +91,7 @@ NativeCommand::NativeCommand(native::Box& box, kernel::TimerThread& timers, Plan
   const int error = opened ? EMFILE : static_cast<int>(opened.error());
   result_ = native_not_started(plan_.spec.arguments.front(), plan_.spec.directory,
                                warden::Step::program, error);
-  if (box_.has_ended())
-    result_.reason = "the sandbox has ended: something outside of it has ended its first process";
+  if (std::string why = box_.why_ended(); !why.empty()) result_.reason = std::move(why);
   phase_ = Phase::over;
 }
 
@@ -244,7 +243,7 @@ void NativeCommand::give_up_waiting() {
     return;
   }
   if (!asked_to_end_ || Clock::now() < phase_end_) return;
-  box_.end();
+  box_.give_up();
   status_ = status_.value_or(SIGKILL);
   phase_ = Phase::over;
 }
@@ -457,6 +456,8 @@ void NativeCommand::conclude() {
                   "has",
                   result_.signal)
             : fmt::format("the command was ended by signal {}", result_.signal);
+    if (std::string why = killed_ ? std::string() : box_.why_ended(); !why.empty())
+      result_.reason = std::move(why);
   }
 }
 

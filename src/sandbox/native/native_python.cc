@@ -56,6 +56,12 @@ RunResult NativePython::run(std::string_view source, const PythonOptions& option
   const MutexLock lock(mutex_);
   if (options.stop.stop_requested()) return cancelled_before_it_began("the code");
   RunResult result;
+  if (std::string why = sandbox_.why_ended(); !why.empty()) {
+    result.status = RunStatus::not_started;
+    result.exit_code = not_started_status(Errno::pipe);
+    result.reason = std::move(why);
+    return result;
+  }
   if (!is_alive()) {
     Result<std::unique_ptr<NativeInterpreter>> started =
         NativeInterpreter::begin(sandbox_, PythonStart::plain);
@@ -93,6 +99,7 @@ RunResult NativePython::run(std::string_view source, const PythonOptions& option
     const bool is_cancelled =
         sandbox_.cancelled_since(cancellations) || options.stop.stop_requested();
     set_ended(result, end, is_cancelled, limit);
+    if (std::string why = sandbox_.why_ended(); !why.empty()) result.reason = std::move(why);
     live_.reset();
   }
   const auto cleaned = [&](std::string& kept, bool is_cut_off) {

@@ -77,6 +77,8 @@ Result<SessionInterpreter::Began, Error> NativeSession::start() {
   forget_ended();
   if (live_) return Began::before;
   if (!mail_.wake) return cannot_start(errno_info(Errno::mfile).message);
+  if (const std::string why = sandbox_.why_ended(); !why.empty())
+    return Error(ErrorKind::sandbox, Errno::pipe, why);
   sandbox_.tell_use(FirstUse::session);
   Result<std::unique_ptr<NativeInterpreter>> started =
       NativeInterpreter::begin(sandbox_, PythonStart::session);
@@ -202,7 +204,9 @@ python::TurnResult NativeSession::take(python::Turn what, std::string_view paylo
   result.exit_code =
       WIFEXITED(end.wait_status) ? WEXITSTATUS(end.wait_status) : 128 + WTERMSIG(end.wait_status);
   result.reason = "the session has ended";
-  if (end.memory_exceeded) {
+  if (std::string why = sandbox_.why_ended(); !why.empty()) {
+    result.reason = std::move(why);
+  } else if (end.memory_exceeded) {
     result.reason += ": it took more memory than the sandbox has";
   } else if (end.is_killed) {
     result.reason += ": it said what makes no sense";

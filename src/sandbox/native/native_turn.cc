@@ -120,7 +120,7 @@ void NativeTurn::look() {
   const Clock::time_point now = Clock::now();
   if (killed_at_) {
     if (now < *killed_at_ + native::patience) return;
-    box_.end();  // it does not answer
+    box_.give_up();
     over_ = true;
     return;
   }

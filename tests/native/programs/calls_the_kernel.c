@@ -34,8 +34,20 @@ static void give_programs(void) {
   must_fail("an option", setsockopt(tcp, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0 ? -1 : 0);
 }
 
+// Tables of the kernel's that are as large as one says, and count for nobody.
+static void make_tables(void) {
+  enum { set_futex_table = 78, set_slots = 1 };
+  must_fail("a table of futexes", prctl(set_futex_table, set_slots, 1L << 10, 0, 0));
+  must_fail("by a larger number",
+            syscall(SYS_prctl, set_futex_table | 1L << 32, set_slots, 1L << 10, 0, 0));
+  const unsigned long long rules[3] = {0, 3, 0};
+  must_fail("rules of Landlock", syscall(444, rules, sizeof rules, 0));
+  must_fail("rules of Landlock, as none there are", errno == ENOSYS ? -1 : 0);
+}
+
 int main(void) {
   give_programs();
+  make_tables();
   char buffer[256] = {0};
   must_fail("bpf", syscall(SYS_bpf, 0, buffer, sizeof buffer));
   must_fail("perf_event_open", syscall(SYS_perf_event_open, buffer, 0, -1, -1, 0));

@@ -30,6 +30,14 @@ int main(void) {
     syscall(SYS_fadvise64, file, 0, 0, advice);
     syscall(SYS_fadvise64, file, 0, 0, advice | 1L << 32);
   }
+  void* const all = mmap(NULL, of.st_size, PROT_READ, MAP_SHARED, file, 0);
+  for (off_t at = 0; at < of.st_size; at += page) (void)((volatile char*)all)[at];
+  for (long advice = MADV_COLD; advice <= MADV_PAGEOUT; ++advice) {
+    madvise(all, of.st_size, advice);
+    syscall(SYS_madvise, all, of.st_size, advice | 1L << 32);
+  }
+  must_fail("advice about its own pages", madvise(all, of.st_size, MADV_WILLNEED) == 0 ? -1 : 0);
+  munmap(all, of.st_size);
   must_fail("pages of the image", pages_in_memory(file, of.st_size) < before ? 0 : -1);
   return verdict();
 }
