@@ -397,6 +397,8 @@ def units_of(options) -> dict[str, str]:
     if not database.exists():
         return {}
     entries = [one for entry in json.loads(database.read_text()) for one in members_of(entry, ROOT / options.build)]
+    for entry in entries:
+        entry["command"] = entry["command"].replace(" -fno-tree-loop-distribute-patterns", "")  # GCC's alone
     # Where clang-tidy finds them, each by itself.
     alone = ROOT / options.build / "clang-tidy-clean" / "compile_commands.json"
     alone.parent.mkdir(exist_ok=True)

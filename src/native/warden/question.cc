@@ -17,6 +17,7 @@
 #include <charconv>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 #include "native/warden/filter.h"
 #include "native/warden/guest_file.h"
@@ -150,8 +151,10 @@ void Questions::let_go(Question& question) const noexcept {
 // As the kernel would, which is never told to: it would read the size once more. A program that may
 // not be looked into has the size that all begin with.
 void Questions::size_buffer(Question& question) const noexcept {
-  question.socket = guest_file(question.thread, static_cast<int>(question.arguments[0]));
-  answer(question, question.socket ? set_size(question) : errno == EPERM ? 0 : errno);
+  Fd socket = guest_file(question.thread, static_cast<int>(question.arguments[0]));
+  const int error = errno;
+  question.socket = std::move(socket);
+  answer(question, question.socket ? set_size(question) : error == EPERM ? 0 : error);
 }
 
 int Questions::set_size(const Question& question) const noexcept {
