@@ -90,12 +90,15 @@ def interpreter_extensions() -> list[dict]:
     for name, part in sorted((name, part) for recipe in recipes for name, part in recipe["part"].items()):
         purl = f"pkg:deb/debian/{part['package']}@{part['version']}?arch=source" if part["kind"] == "debian" else f"pkg:pypi/{part['package']}@{part['version']}"
         made.append(package(f"{name} (in the guests' Python)", part["version"], expression(part["licence"]), "NOASSERTION", part["sha256"], purl))
-    lock = tomllib.loads((ROOT / "userland/python/rust/crates.lock").read_text())
-    for crate in lock["package"]:
-        if "checksum" in crate:
-            made.append(package(f"{crate['name']} (in the guests' Python)", crate["version"], "NOASSERTION", "NOASSERTION", crate["checksum"],
-                                f"pkg:cargo/{crate['name']}@{crate['version']}"))
     return made
+
+
+def interpreter_crates() -> list[dict]:
+    lock = tomllib.loads((ROOT / "userland/python/rust/crates.lock").read_text())
+    said = tomllib.loads((ROOT / "packaging/crate_licences.toml").read_text())
+    return [package(f"{crate['name']} (in the guests' Python)", crate["version"], said["licences"].get(crate["name"], "NOASSERTION"), "NOASSERTION",
+                    crate["checksum"], f"pkg:cargo/{crate['name']}@{crate['version']}")
+            for crate in lock["package"] if "checksum" in crate and crate["name"] not in said["for_other_machines"]]
 
 
 def linked_libraries(licences: dict[str, str]) -> list[dict]:
@@ -111,7 +114,7 @@ def linked_libraries(licences: dict[str, str]) -> list[dict]:
 def document(machine: str) -> dict:
     licences = licence_rows()
     product = package("cloche", VERSION, "Apache-2.0", "NOASSERTION")
-    parts = registry_parts(machine, licences) + guest_programs() + interpreter_extensions() + linked_libraries(licences)
+    parts = registry_parts(machine, licences) + guest_programs() + interpreter_extensions() + interpreter_crates() + linked_libraries(licences)
     unique = {part["SPDXID"]: part for part in parts}
     digest = hashlib.sha256(json.dumps(unique, sort_keys=True).encode()).hexdigest()
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", DEFAULT_EPOCH))))
