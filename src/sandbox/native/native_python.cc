@@ -88,10 +88,10 @@ RunResult NativePython::run(std::string_view source, const PythonOptions& option
     (stream == Stream::out ? result.stdout_truncated : result.stderr_truncated) |=
         bytes.size() > room;
   };
+  NativeInterpreter& live = *live_;
   const NativeTurn::End end = [&] {
-    const std::stop_callback on_stop(
-        options.stop, [this]() NO_THREAD_SAFETY_ANALYSIS { live_->command().kill(); });
-    return NativeTurn(sandbox_.box(), *live_, nullptr, std::move(plan)).perform();
+    const std::stop_callback on_stop(options.stop, [&live] { live.command().kill(); });
+    return NativeTurn(sandbox_.box(), live, nullptr, std::move(plan)).perform();
   }();
   if (end.answer && !end.is_killed) {
     result.exit_code = *end.answer;
