@@ -234,7 +234,7 @@ class Refused(unittest.TestCase):
         self.refused("mcpServers", text="{}")
         done = subprocess.run([PROGRAM, "mcp", "--mount-tools", "/no/such/file"], input="", capture_output=True, text=True)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("/no/such/file cannot be read", done.stderr)
+        self.assertIn("cannot read /no/such/file: No such file or directory", done.stderr)
 
     def test_servers_that_cannot_be_had(self) -> None:
         self.refused("'x' cannot be started: /no/such: No such file", x={"command": "/no/such"})

@@ -46,7 +46,7 @@ def calls():
             continue
         text = path.read_text(errors="replace")
         first = text.split("\n", 1)[0]
-        if path.suffix == ".py" or "python" in first:
+        if path.suffix == ".py" or re.match(r"#!.*python", first):
             add(path, commands.of_python(text))
         elif path.suffix == ".sh" or re.match(r"#!.*\b(sh|bash)\b", first):
             add(path, commands.of_shell(text))

@@ -1,5 +1,4 @@
-"""QuickJS-ng: os.exec starts programs by vfork, errors are worded as in node, and a source may begin with a line 0. These lines are
-under its licence (MIT)."""
+"""QuickJS-ng: os.exec starts programs by vfork, and errors are worded as in node. These lines are under its licence (MIT)."""
 
 import os
 import pathlib
@@ -18,48 +17,6 @@ replace("quickjs/quickjs-libc.c", POLL, """    const int asked = nfds;
     }
     for (pfd = pfds; pfd < pfds + asked; pfd++) {
 """, "looks at all descriptors that it asked for")
-replace("quickjs/quickjs.c", "        if (options->line_num != 0)\n            line = options->line_num;\n", "        line = options->line_num;\n",
-        "counts lines from the number that is given")
-
-# The buffer of a memory of WebAssembly is not given away: the memory has it.
-replace("quickjs/quickjs.c", "    if (abuf->detached)\n        return JS_ThrowTypeErrorDetachedArrayBuffer(ctx);\n    pmax_len = NULL;\n    if (magic == JS_ARRAY_BUFFER_TRANSFER) {",
-        "    if (abuf->detached)\n        return JS_ThrowTypeErrorDetachedArrayBuffer(ctx);\n"
-        "    if (js_undetachable_buffer && abuf->realloc_func == js_undetachable_buffer)\n"
-        "        return JS_ThrowTypeError(ctx, \"Cannot perform ArrayBuffer.prototype.transfer on a non-detachable ArrayBuffer\");\n"
-        "    pmax_len = NULL;\n    if (magic == JS_ARRAY_BUFFER_TRANSFER) {", "keeps a memory's buffer with the memory")
-replace("quickjs/quickjs.c", "static JSValue js_array_buffer_transfer(JSContext *ctx, JSValueConst this_val,\n", "JSReallocArrayBufferDataFunc *js_undetachable_buffer;\n\nstatic JSValue js_array_buffer_transfer(JSContext *ctx, JSValueConst this_val,\n",
-        "has a name for such buffers")
-
-# What a weak reference has been made of, or has given, is there until the turn is over.
-replace("quickjs/quickjs.c", "static JSWeakRefData js_weakref_sentinel;\n", """static JSWeakRefData js_weakref_sentinel;
-static JSValue *js_turn_kept;
-static size_t js_turn_count, js_turn_room;
-
-static void js_keep_for_turn(JSContext *ctx, JSValueConst value)
-{
-    if (js_turn_count > 0 && JS_VALUE_GET_PTR(js_turn_kept[js_turn_count - 1]) == JS_VALUE_GET_PTR(value))
-        return;
-    if (js_turn_count == js_turn_room) {
-        size_t room = js_turn_room ? 2 * js_turn_room : 64;
-        JSValue *more = js_realloc_rt(ctx->rt, js_turn_kept, room * sizeof(*more));
-        if (!more)
-            return;
-        js_turn_kept = more;
-        js_turn_room = room;
-    }
-    js_turn_kept[js_turn_count++] = js_dup(value);
-}
-
-void JS_EndTurn(JSContext *ctx)
-{
-    while (js_turn_count > 0)
-        JS_FreeValue(ctx, js_turn_kept[--js_turn_count]);
-}
-""", "keeps what weak references are of for a turn")
-replace("quickjs/quickjs.c", "    insert_weakref_record(arg, wr);\n\n    JS_SetOpaqueInternal(obj, wrd);\n    return obj;\n",
-        "    insert_weakref_record(arg, wr);\n\n    JS_SetOpaqueInternal(obj, wrd);\n    js_keep_for_turn(ctx, arg);\n    return obj;\n", "keeps what one is made of")
-replace("quickjs/quickjs.c", "        return JS_UNDEFINED;\n    return js_dup(wrd->target);\n",
-        "        return JS_UNDEFINED;\n    js_keep_for_turn(ctx, wrd->target);\n    return js_dup(wrd->target);\n", "keeps what one gives")
 
 # What scripts and people know these errors by: node's words.
 engine = pathlib.Path("quickjs/quickjs.c")
