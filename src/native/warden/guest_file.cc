@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "native/warden/alarm.h"
+#include "native/warden/proc_text.h"
 
 namespace cloche::warden {
 namespace {
@@ -25,16 +26,7 @@ pid_t process_of(pid_t thread) {
   char* const end = std::to_chars(path.data() + 6, path.data() + path.size() - 8, thread).ptr;
   std::copy_n("/status", 8, end);
   std::array<char, 1024> text{};
-  const Fd file(::open(path.data(), O_RDONLY | O_CLOEXEC));
-  const ssize_t got = file ? ::read(file.get(), text.data(), text.size()) : -1;
-  const std::string_view status(text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  constexpr std::string_view field("\nTgid:\t");
-  const std::size_t at = status.find(field);
-  pid_t process = 0;
-  if (at != std::string_view::npos)
-    (void)std::from_chars(status.data() + at + field.size(), status.data() + status.size(),
-                          process);
-  return process;
+  return number_after<pid_t>(read_text(path.data(), text), "\nTgid:\t").value_or(0);
 }
 
 }  // namespace

@@ -31,6 +31,7 @@
 #include "native/warden/file_server.h"
 #include "native/warden/home.h"
 #include "native/warden/packet.h"
+#include "native/warden/proc_text.h"
 #include "native/warden/relay.h"
 #include "native/warden/root.h"
 #include "native/warden/score.h"
@@ -47,9 +48,7 @@ pid_t foreground_of(pid_t leader) {
   char* const end = std::to_chars(path.data() + 6, path.data() + path.size() - 6, leader).ptr;
   std::copy_n("/proc/", 6, path.data());
   std::copy_n("/stat", 6, end);
-  const Fd file(::open(path.data(), O_RDONLY | O_CLOEXEC));
-  const ssize_t got = file ? ::read(file.get(), text.data(), text.size()) : -1;
-  std::string_view stat(text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  std::string_view stat = read_text(path.data(), text);
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string_view::npos) return 0;
   stat.remove_prefix(name_end + 1);

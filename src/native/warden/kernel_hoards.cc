@@ -25,6 +25,7 @@
 #include "native/warden/fd.h"
 #include "native/warden/guest_file.h"
 #include "native/warden/looks.h"
+#include "native/warden/proc_text.h"
 #include "native/warden/score.h"
 
 namespace cloche::warden {
@@ -47,11 +48,16 @@ std::optional<std::uint64_t> lines_in(const Path& path, std::uint64_t most) noex
   return lines;
 }
 
-// What the kernel says of a descriptor of epoll is a line for each watch, after some of its own.
-std::uint64_t lines_of(pid_t pid, pid_t thread, int number) noexcept {
+// Where the kernel tells of a descriptor.
+Path path_of_told(pid_t pid, pid_t thread, int number) noexcept {
   Path path{};
   std::snprintf(path.data(), path.size(), "/proc/%d/task/%d/fdinfo/%d", pid, thread, number);
-  return lines_in(path, UINT64_MAX).value_or(0);
+  return path;
+}
+
+// Of one of epoll it tells a line for each watch, after some of its own.
+std::uint64_t lines_of(pid_t pid, pid_t thread, int number) noexcept {
+  return lines_in(path_of_told(pid, thread, number), UINT64_MAX).value_or(0);
 }
 
 // Of a table that nobody may look into no more is known than how many there are.
@@ -153,9 +159,7 @@ bool is_of_root(const struct statx& of) noexcept {
 std::uint64_t locks_of(Table& table, int number, std::uint64_t inode) noexcept {
   constexpr std::uint64_t other_lines = 4;
   constexpr char in_posix_alone = 'X';
-  Path path{};
-  std::snprintf(path.data(), path.size(), "/proc/%d/task/%d/fdinfo/%d", table.pid, table.thread,
-                number);
+  const Path path = path_of_told(table.pid, table.thread, number);
   const Fd file(::open(path.data(), O_RDONLY | O_CLOEXEC));
   static std::array<char, 64 << 10> text;
   std::uint64_t lines = 0, of_process = 0;
@@ -175,19 +179,9 @@ std::uint64_t locks_of(Table& table, int number, std::uint64_t inode) noexcept {
 
 // Of a socket between processes, that nobody has received yet.
 std::uint64_t descriptors_on_their_way(const Table& table, int number) noexcept {
-  Path path{};
-  std::snprintf(path.data(), path.size(), "/proc/%d/task/%d/fdinfo/%d", table.pid, table.thread,
-                number);
-  const Fd file(::open(path.data(), O_RDONLY | O_CLOEXEC));
+  const Path path = path_of_told(table.pid, table.thread, number);
   std::array<char, 512> room{};
-  const ssize_t got = file ? ::read(file.get(), room.data(), room.size()) : -1;
-  const std::string_view text(room.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  constexpr std::string_view title("\nscm_fds: ");
-  const std::size_t at = text.find(title);
-  std::uint64_t count = 0;
-  if (at != text.npos)
-    (void)std::from_chars(text.data() + at + title.size(), text.data() + text.size(), count);
-  return count;
+  return number_after<std::uint64_t>(read_text(path.data(), room), "\nscm_fds: ").value_or(0);
 }
 
 // What the kernel keeps for a file beyond the file. What is no file of a file system keeps nothing that
@@ -258,11 +252,8 @@ constexpr std::uint64_t beyond_usual(std::uint64_t areas) {
 std::uint64_t most_areas_of(pid_t pid) noexcept {
   Path path{};
   std::snprintf(path.data(), path.size(), "/proc/%d/statm", pid);
-  const Fd file(::open(path.data(), O_RDONLY | O_CLOEXEC));
   std::array<char, 64> text{};
-  const ssize_t got = file ? ::read(file.get(), text.data(), text.size()) : -1;
-  std::uint64_t pages = 0;
-  if (got > 0) (void)std::from_chars(text.data(), text.data() + got, pages);
+  const auto pages = number_after<std::uint64_t>(read_text(path.data(), text), "").value_or(0);
   return beyond_usual(std::min(pages, most_areas));
 }
 

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "native/warden/fd.h"
+#include "native/warden/proc_text.h"
 #include "native/warden/wire.h"
 
 namespace cloche::warden {
@@ -33,12 +34,6 @@ Path proc_path(pid_t pid, const char* file) {
   Path path{};
   std::snprintf(path.data(), path.size(), "/proc/%d/%s", pid, file);
   return path;
-}
-
-std::string_view read_text(const char* path, Text& to) {
-  const Fd file(::open(path, O_RDONLY | O_CLOEXEC));
-  const ssize_t got = file ? ::read(file.get(), to.data(), to.size()) : -1;
-  return {to.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
 }
 
 // Where a line begins with `name`. In the first one a process is called what it likes.

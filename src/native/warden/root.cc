@@ -10,12 +10,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
 
 #include "native/warden/mount_calls.h"
+#include "native/warden/proc_text.h"
 #include "native/warden/tree_copy.h"
 
 namespace cloche::warden {
@@ -133,11 +133,8 @@ Outcome close_proc() {
 // Of what the machine lets a user have, an eighth within these bounds; the most where nobody tells.
 NumberText share_of(const char* path, std::uint64_t least, std::uint64_t most) {
   constexpr std::uint64_t parts = 8;
-  const Fd file(::open(path, O_RDONLY | O_CLOEXEC));
   std::array<char, 32> text{};
-  const ssize_t got = file ? ::read(file.get(), text.data(), text.size()) : -1;
-  std::uint64_t all = parts * most;
-  if (got > 0) (void)std::from_chars(text.data(), text.data() + got, all);
+  const auto all = number_after<std::uint64_t>(read_text(path, text), "").value_or(parts * most);
   return text_of(std::clamp(all / parts, least, most));
 }
 

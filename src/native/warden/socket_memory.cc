@@ -20,6 +20,7 @@
 
 #include "native/warden/fd.h"
 #include "native/warden/looks.h"
+#include "native/warden/proc_text.h"
 #include "native/warden/question.h"
 #include "native/warden/root.h"
 
@@ -45,9 +46,7 @@ struct Counts {
 Counts count_sockets() {
   Counts counts;
   std::array<char, 8192> text{};
-  const Fd file(::open("/proc/net/protocols", O_RDONLY | O_CLOEXEC));
-  const ssize_t got = file ? ::read(file.get(), text.data(), text.size()) : -1;
-  std::string_view table(text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  std::string_view table = read_text("/proc/net/protocols", text);
   while (!table.empty()) {
     std::string_view line = table.substr(0, table.find('\n'));
     table.remove_prefix(std::min(line.size() + 1, table.size()));
@@ -72,14 +71,8 @@ Counts count_sockets() {
 // Those too that are bound to nothing, and so in no table of their kind.
 std::uint64_t count_all_sockets() {
   std::array<char, 512> text{};
-  const Fd file(::open("/proc/net/sockstat", O_RDONLY | O_CLOEXEC));
-  const ssize_t got = file ? ::read(file.get(), text.data(), text.size()) : -1;
-  const std::string_view all(text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  constexpr std::string_view title("sockets: used ");
-  std::uint64_t count = 0;
-  if (all.starts_with(title))
-    (void)std::from_chars(all.data() + title.size(), all.data() + all.size(), count);
-  return count;
+  return number_after<std::uint64_t>(read_text("/proc/net/sockstat", text), "sockets: used ")
+      .value_or(0);
 }
 
 // What one of these answers says that a socket keeps.
