@@ -52,10 +52,7 @@ std::optional<CellReport> report_of_json(std::string_view text) try {
 
 PeerTable::PeerTable(Options options) : options_(std::move(options)) {
   ask();
-  worker_ = std::thread([this] {
-    name_thread("cloche-peers");
-    work();
-  });
+  worker_ = std::thread(with_name("cloche-peers", [this] { work(); }));
 }
 
 PeerTable::~PeerTable() {

@@ -158,10 +158,7 @@ class PeerWire::Tls {
  public:
   explicit Tls(std::string authorities)
       : authorities_(std::move(authorities)), trust_(make_trust()) {
-    thread_ = std::thread([this] {
-      name_thread("cloche-peer");
-      work();
-    });
+    thread_ = std::thread(with_name("cloche-peer", [this] { work(); }));
   }
 
   ~Tls() {

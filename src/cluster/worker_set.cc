@@ -97,14 +97,8 @@ WorkerSet::WorkerSet(Spawner& spawner, Options options)
     claim_.emplace(options_.state_folder, host_files());
     read_keys();
   }
-  ends_ = std::thread([this] {
-    name_thread("cloche-ends");
-    hear_of_ends();
-  });
-  idlers_ = std::thread([this] {
-    name_thread("cloche-idlers");
-    look_for_idle_ones();
-  });
+  ends_ = std::thread(with_name("cloche-ends", [this] { hear_of_ends(); }));
+  idlers_ = std::thread(with_name("cloche-idlers", [this] { look_for_idle_ones(); }));
 }
 
 WorkerSet::~WorkerSet() { stop(); }

@@ -155,10 +155,7 @@ bool Network::ensure_thread() {
   if (stopping_) return false;
   if (thread_.joinable()) return true;
   try {
-    thread_ = std::thread([this] {
-      name_thread("cloche-network");
-      run();
-    });
+    thread_ = std::thread(with_name("cloche-network", [this] { run(); }));
     return true;
   } catch (const std::system_error&) {
     return false;

@@ -161,10 +161,7 @@ Result<void, Error> BootImages::prepare_behind(kernel::ProgramTag tag, const Pre
   if (maker_runs_) return {};
   if (maker_.joinable()) maker_.join();  // it has given the lock back for the last time
   try {
-    maker_ = background_thread([this] {
-      name_thread("cloche-images");
-      make_wanted();
-    });
+    maker_ = background_thread(with_name("cloche-images", [this] { make_wanted(); }));
     maker_runs_ = true;
   } catch (const std::system_error&) {
     wanted_.clear();  // a matter of speed only

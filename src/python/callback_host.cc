@@ -302,10 +302,7 @@ void CallbackHost::run_on_thread(std::shared_ptr<const Function> function,
     return;
   }
   try {
-    threads_.emplace_back([this] {
-      name_thread("cloche-callback");
-      work();
-    });
+    threads_.emplace_back(with_name("cloche-callback", [this] { work(); }));
   } catch (const std::system_error&) {
     // The threads at hand do it, one job after the other.
     if (threads_.empty()) {

@@ -19,10 +19,7 @@ InputPump::InputPump(int fd, kernel::HostPipe& pipe)
     : fd_(fd), pipe_(pipe), stop_(::eventfd(0, EFD_CLOEXEC)) {
   if (!stop_) throw HostError::from_errno("cannot pass on standard input", errno);
   try {
-    thread_ = std::thread([this] {
-      name_thread("cloche-input");
-      run();
-    });
+    thread_ = std::thread(with_name("cloche-input", [this] { run(); }));
   } catch (const std::system_error& error) {
     throw HostError(std::string("cannot pass on standard input: ") + error.what(), Errno::again);
   }

@@ -66,10 +66,7 @@ SessionManager::SessionManager(Engine& engine, ManagerOptions options)
       add(session);
     }
   }
-  reaper_ = std::thread([this] {
-    name_thread("cloche-reaper");
-    reap();
-  });
+  reaper_ = std::thread(with_name("cloche-reaper", [this] { reap(); }));
 }
 
 SessionManager::~SessionManager() {

@@ -99,10 +99,7 @@ Result<void> GuestThreads::create(Worker& worker) {
 
 void GuestThreads::begin_starter() {
   try {
-    starter_ = background_thread([this] {
-      name_thread("cloche-starter");
-      serve_starts();
-    });
+    starter_ = background_thread(with_name("cloche-starter", [this] { serve_starts(); }));
   } catch (const std::system_error&) {
     // Then threads are made by whoever wants them, at whatever priority.
   }

@@ -84,10 +84,7 @@ class Runners {
     // would be compiled anew, with checks, which takes minutes.
     for (int tries = 5; tries > 0; --tries) {
       try {
-        background_thread([this] {
-          name_thread("cloche-preempt");
-          repeat();
-        }).detach();
+        background_thread(with_name("cloche-preempt", [this] { repeat(); })).detach();
         return true;
       } catch (const std::system_error&) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -53,10 +53,7 @@ Loops::Loops(std::size_t count) {
 Loops::~Loops() { stop(); }
 
 void Loops::start() {
-  watchman_ = std::thread([this] {
-    name_thread("cloche-watchman");
-    watch();
-  });
+  watchman_ = std::thread(with_name("cloche-watchman", [this] { watch(); }));
   const MutexLock lock(mutex_);
   for (Loop& loop : loops_) {
     add_thread();
@@ -83,10 +80,8 @@ std::size_t Loops::threads() const {
 
 // Throws std::system_error.
 void Loops::add_thread() {
-  std::thread thread([this] {
-    name_thread("cloche-http");
-    serve();  // it waits for the lock
-  });
+  // It waits for the lock.
+  std::thread thread(with_name("cloche-http", [this] { serve(); }));
   thread.detach();
   ++threads_;
   ++spare_;

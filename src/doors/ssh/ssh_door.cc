@@ -144,10 +144,7 @@ void SshDoor::listen(const std::string& host, std::uint16_t port, Elsewhere* els
     throw HostError::from_errno("cannot listen for SSH on port " + std::to_string(port), error);
   port_ = port_of(listener_.get());
   stop_listening_.reset(::eventfd(0, EFD_CLOEXEC));
-  acceptor_ = std::thread([this] {
-    name_thread("cloche-ssh");
-    accept_all();
-  });
+  acceptor_ = std::thread(with_name("cloche-ssh", [this] { accept_all(); }));
 }
 
 void SshDoor::accept_all() {

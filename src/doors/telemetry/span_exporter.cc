@@ -105,10 +105,7 @@ SpanExporter::SpanExporter(Options options, http::Metrics& metrics)
   metrics_.describe("cloche_spans_total", "Spans of traces, by what has become of them.");
   for (const std::string_view result : {"exported", "queue_full", "unreachable", "refused"})
     count(result, 0);
-  worker_ = std::thread([this] {
-    name_thread("cloche-spans");
-    work();
-  });
+  worker_ = std::thread(with_name("cloche-spans", [this] { work(); }));
 }
 
 SpanExporter::~SpanExporter() { stop(); }

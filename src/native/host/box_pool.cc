@@ -102,10 +102,7 @@ std::unique_ptr<Box> BoxPool::take(const BoxPlan& plan) {
 bool BoxPool::begin() {
   if (is_over_ || thread_.joinable()) return !is_over_;
   try {
-    thread_ = std::thread([this] {
-      name_thread("cloche-boxes");
-      work();
-    });
+    thread_ = std::thread(with_name("cloche-boxes", [this] { work(); }));
   } catch (const std::system_error&) {
     return false;
   }

@@ -40,10 +40,7 @@ Result<void> EdgeWatch::begin() {
   waits_on_ = events.get();
   end_ = std::move(end);
   try {
-    thread_ = std::thread([this] {
-      name_thread("cloche-edges");
-      run();
-    });
+    thread_ = std::thread(with_name("cloche-edges", [this] { run(); }));
   } catch (const std::system_error&) {
     return Errno::again;
   }

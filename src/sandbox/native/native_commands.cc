@@ -79,10 +79,8 @@ void NativeCommands::listen() {
   listener_ = *std::move(listener);
   wake_ = std::move(wake);
   try {
-    thread_ = host_thread("commands of the host", [this] {
-      name_thread("cloche-hostcall");
-      accept_calls();
-    });
+    thread_ = host_thread("commands of the host",
+                          with_name("cloche-hostcall", [this] { accept_calls(); }));
   } catch (const Error&) {
     listener_.reset();
     wake_.reset();
@@ -116,10 +114,7 @@ void NativeCommands::take_call() {
   Call& call = calls_.emplace_back();
   call.socket = std::move(socket);
   try {
-    call.thread = std::thread([this, &call] {
-      name_thread("cloche-hostcall");
-      serve(call);
-    });
+    call.thread = std::thread(with_name("cloche-hostcall", [this, &call] { serve(call); }));
   } catch (const std::system_error&) {  // the host has no more threads
     calls_.pop_back();
   }

@@ -81,10 +81,7 @@ void PythonStarts::give_up(NativeBackend& sandbox, PythonStart what) {
 void PythonStarts::begin() {
   if (is_over_ || thread_.joinable()) return;
   try {
-    thread_ = std::thread([this] {
-      name_thread("cloche-pythons");
-      work();
-    });
+    thread_ = std::thread(with_name("cloche-pythons", [this] { work(); }));
   } catch (const std::system_error&) {
     return;
   }

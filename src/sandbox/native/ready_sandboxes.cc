@@ -140,10 +140,7 @@ FirstUses ReadySandboxes::uses_of(const Kind& kind) {
 bool ReadySandboxes::begin() {
   if (thread_.joinable()) return true;
   try {
-    thread_ = std::thread([this] {
-      name_thread("cloche-ready");
-      work();
-    });
+    thread_ = std::thread(with_name("cloche-ready", [this] { work(); }));
   } catch (const std::system_error&) {
     return false;
   }

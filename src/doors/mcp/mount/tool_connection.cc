@@ -49,10 +49,7 @@ ToolConnection::ToolConnection(std::string name, ToolRun program)
                   handshake_limit, [](Outcome) {});
   unwritten_ = held_.front() + '\n';
   held_.clear();
-  thread_ = host_thread("a tool server", [this] {
-    name_thread("cloche-tool");
-    run();
-  });
+  thread_ = host_thread("a tool server", with_name("cloche-tool", [this] { run(); }));
 }
 
 ToolConnection::~ToolConnection() {
