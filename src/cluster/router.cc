@@ -18,8 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t waiting_max = 256;
-constexpr std::size_t waiting_of_one_max = waiting_max * 3 / 4;
 // Nothing tells that another process listens again, or that another cell has taken a key.
 constexpr std::chrono::milliseconds first_pause{10};
 constexpr std::chrono::milliseconds longest_pause{200};
@@ -53,38 +51,6 @@ Router::Router(Parts parts, Options options) : parts_(parts), options_(std::move
 
 bool Router::is_from_peer(const http::Request& request) const {
   return is_hop(request) && is_same_secret(request.field(hop_field), options_.token);
-}
-
-// One more request that waits, as long as it lives. Who asks by one token leaves places to others.
-class Router::Waiting {
- public:
-  Waiting(Router& router, std::string_view who) : router_(router), who_(who) {
-    const MutexLock lock(router_.mutex_);
-    std::size_t& of_one = router_.waiting_of_[who_];
-    is_allowed_ = router_.waiting_ < waiting_max && (who_.empty() || of_one < waiting_of_one_max);
-    ++of_one;
-    ++router_.waiting_;
-  }
-  ~Waiting() {
-    const MutexLock lock(router_.mutex_);
-    --router_.waiting_;
-    const auto of_one = router_.waiting_of_.find(who_);
-    if (--of_one->second == 0) router_.waiting_of_.erase(of_one);
-  }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-
-  bool is_allowed() const { return is_allowed_; }
-
- private:
-  Router& router_;
-  const std::string who_;
-  bool is_allowed_ = false;
-};
-
-std::size_t Router::waiting() const {
-  const MutexLock lock(mutex_);
-  return waiting_;
 }
 
 void Router::Hold::take(Router& router, CellKey key) {
@@ -166,7 +132,7 @@ Router::Way Router::way_to(std::string_view session, std::string_view who, Stead
   Way way;
   Backoff backoff(first_pause, longest_pause);
   SteadyTime next_look = SteadyTime::min();
-  const Waiting waiting(*this, who);
+  const auto place = who.empty() ? waiting_.acquire() : waiting_.acquire(std::string(who));
   for (;;) {
     const std::uint64_t news = parts_.peers.news();
     const std::optional<CellKey> cell = other_cell(session, hold);
@@ -182,7 +148,7 @@ Router::Way Router::way_to(std::string_view session, std::string_view who, Stead
     if (has_it && !is_silent)
       way.fd = parts_.wire.connect(peer->address, Clock::now() + connect_patience);
     const SteadyTime now = Clock::now();
-    if (way.fd || !waiting.is_allowed() || now >= deadline) break;
+    if (way.fd || !place || now >= deadline) break;
     if (now >= next_look) {
       next_look = now + backoff.next();
       if (!has_it) parts_.peers.look_again();

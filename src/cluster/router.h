@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/mutex.h"
+#include "base/share_limit.h"
 #include "base/unique_fd.h"
 #include "cluster/elsewhere.h"
 #include "cluster/peer_table.h"
@@ -100,7 +101,7 @@ class Router final : public Elsewhere {
   static bool is_count_path(std::string_view path);
 
   // Requests that look for a cell, or wait for it.
-  std::size_t waiting() const;
+  std::size_t waiting() const { return waiting_.held(); }
 
  private:
   bool pass_on_to(CellKey cell, std::string_view session, const http::Request& request,
@@ -135,11 +136,9 @@ class Router final : public Elsewhere {
 
   const Parts parts_;
   const Options options_;
-  class Waiting;
-
+  static constexpr std::size_t waiting_max = 256;
+  ShareLimit waiting_{waiting_max};  // a token's three quarters
   mutable Mutex mutex_;
-  std::size_t waiting_ GUARDED_BY(mutex_) = 0;
-  std::map<std::string, std::size_t, std::less<>> waiting_of_ GUARDED_BY(mutex_);
   Condition let_go_;
   std::map<CellKey, std::size_t> holds_ GUARDED_BY(mutex_);
   std::multiset<CellKey> leaving_ GUARDED_BY(mutex_);  // keys that are being given up

@@ -16,6 +16,10 @@
 #include "doors/http/loops.h"
 #include "doors/http/server.h"
 
+namespace cloche {
+class ShareLimit;
+}
+
 namespace cloche::http {
 
 // How a connection stands: who waits for what, and since when.
@@ -76,7 +80,6 @@ class Connection : public AnswerKeeper {
 
 class ReceivedBytes;
 class OwnerLimit;
-class StreamLimit;
 
 // The server, as a connection sees it.
 class Host {
@@ -93,7 +96,7 @@ class Host {
   virtual void sent(AnswerKeeper* keeper) = 0;
   virtual const std::shared_ptr<ReceivedBytes>& received() const = 0;
   virtual void ended(Connection* connection) = 0;
-  virtual StreamLimit& stream_limit() = 0;  // of HTTP/2
+  virtual ShareLimit& stream_limit() = 0;  // of HTTP/2
   virtual OwnerLimit& owner_limit() = 0;
 };
 

@@ -21,8 +21,8 @@
 #include "doors/http/alpn.h"
 #include "doors/http/connection.h"
 #include "doors/http/connection_table.h"
-#include "doors/http/h2/stream_limit.h"
 #include "doors/http/loops.h"
+#include "doors/http/owner_limit.h"
 #include "doors/http/received_bytes.h"
 #include "doors/http/unsent_bytes.h"
 
@@ -85,7 +85,7 @@ class Server::Impl final : public Host {
   bool draining() const override { return draining_; }
   bool closes_after_answers() const override { return closes_after_answers_; }
 
-  StreamLimit& stream_limit() override { return stream_limit_; }
+  ShareLimit& stream_limit() override { return stream_limit_; }
   OwnerLimit& owner_limit() override { return owner_limit_; }
 
   void keep_unsent(const std::shared_ptr<AnswerKeeper>& keeper, const std::string& owner,
@@ -274,7 +274,7 @@ class Server::Impl final : public Host {
     return options_.use_http2 && application_.offers_http2(name);
   };
   ConnectionTable connections_;
-  StreamLimit stream_limit_;
+  ShareLimit stream_limit_;
   OwnerLimit owner_limit_;
   UnsentBytes unsent_;
   const std::shared_ptr<ReceivedBytes> received_;  // shared with requests, which may outlive it

@@ -15,9 +15,9 @@
 
 #include "doors/http/connection.h"
 #include "doors/http/h2/connection.h"
-#include "doors/http/h2/stream_limit.h"
 #include "doors/http/loops.h"
 #include "doors/http/message.h"
+#include "doors/http/owner_limit.h"
 #include "doors/http/received_bytes.h"
 
 namespace cloche::http {
@@ -77,7 +77,7 @@ class HostInMemory final : public Host, public Application {
   void sent(AnswerKeeper*) override { unsent.clear(); }
   const std::shared_ptr<ReceivedBytes>& received() const override { return received_; }
   void ended(Connection*) override {}
-  StreamLimit& stream_limit() override { return stream_limit_; }
+  ShareLimit& stream_limit() override { return stream_limit_; }
   OwnerLimit& owner_limit() override { return owner_limit_; }
   Admission admit(const Request& head) override { return on_admit(head); }
   void handle(Request request, std::shared_ptr<Exchange> exchange) override {
@@ -88,7 +88,7 @@ class HostInMemory final : public Host, public Application {
   }
 
  private:
-  StreamLimit stream_limit_;
+  ShareLimit stream_limit_;
   OwnerLimit owner_limit_{1000};
   const std::shared_ptr<ReceivedBytes> received_ =
       std::make_shared<ReceivedBytes>(8 << 20, 4 << 20);

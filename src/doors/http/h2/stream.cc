@@ -23,7 +23,7 @@ constexpr std::size_t uncounted_max_bytes = 16 << 10;  // of an answer
 }  // namespace
 
 H2Stream::H2Stream(std::shared_ptr<H2Connection> connection, std::int32_t id,
-                   StreamLimit::Permit permit, H2StreamCount alive)
+                   ShareLimit::Permit permit, H2StreamCount alive)
     : connection_(std::move(connection)),
       id_(id),
       permit_(std::move(permit)),

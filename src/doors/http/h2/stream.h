@@ -19,7 +19,7 @@
 #include "doors/http/body_source.h"
 #include "doors/http/connection.h"
 #include "doors/http/h2/connection.h"
-#include "doors/http/h2/stream_limit.h"
+#include "doors/http/owner_limit.h"
 
 namespace cloche::http {
 
@@ -29,7 +29,7 @@ class H2Stream final : public AnswerKeeper, public std::enable_shared_from_this<
  public:
   using Clock = H2Connection::Clock;
 
-  H2Stream(std::shared_ptr<H2Connection> connection, std::int32_t id, StreamLimit::Permit permit,
+  H2Stream(std::shared_ptr<H2Connection> connection, std::int32_t id, ShareLimit::Permit permit,
            H2StreamCount alive);
   ~H2Stream() override;
 
@@ -87,7 +87,7 @@ class H2Stream final : public AnswerKeeper, public std::enable_shared_from_this<
 
   const std::shared_ptr<H2Connection> connection_;
   const std::int32_t id_;
-  const StreamLimit::Permit permit_;
+  const ShareLimit::Permit permit_;
   const H2StreamCount alive_;
   std::optional<OwnerLimit::Permit> in_progress_;
   Standing::Stage stage_ = Standing::Stage::receiving;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doors/http/h2/stream_limit.h"
+#include "doors/http/owner_limit.h"
 
 #include <gtest/gtest.h>
 
@@ -8,22 +8,6 @@
 
 namespace cloche::http {
 namespace {
-
-TEST(StreamLimit, OnePeerLeavesAQuarterToOthers) {
-  StreamLimit limit(8);
-  std::deque<StreamLimit::Permit> permits;
-  for (int i = 0; i < 6; ++i) permits.push_back(*limit.acquire("a"));
-  EXPECT_FALSE(limit.acquire("a"));
-  permits.push_back(*limit.acquire("b"));
-  permits.push_back(*limit.acquire("b"));
-  EXPECT_FALSE(limit.acquire("c"));
-  EXPECT_EQ(limit.held(), 8U);
-  permits.pop_front();
-  EXPECT_TRUE(limit.acquire("a"));  // and released at once
-  EXPECT_TRUE(limit.acquire("c"));
-  permits.clear();
-  EXPECT_EQ(limit.held(), 0U);
-}
 
 TEST(OwnerLimit, OneOwnerLeavesPlacesOfItsPeerToOthers) {
   OwnerLimit limit(16);  // of which one peer may have 12
