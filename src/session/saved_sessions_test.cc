@@ -55,6 +55,14 @@ class SavedSessions : public ::testing::Test {
     manager.reset();
     files_.heal();
   }
+  // A session of an hour, two hours ago.
+  void leave_one_that_is_over(ManualClock& clock) {
+    auto manager = start({.clock = &clock});
+    ASSERT_TRUE(std::holds_alternative<SessionPtr>(
+        manager->create({.owner = "me", .ttl = std::chrono::hours(1)})));
+    crash(std::move(manager));
+    clock.advance(std::chrono::hours(2));
+  }
 
   FaultyFiles files_;
   TestFolder folder_;
@@ -122,12 +130,8 @@ TEST_F(SavedSessions, AClockThatIsWrongAtTheStartEndsNone) {
 
 TEST_F(SavedSessions, WhatIsOverAtTheStartIsRemovedWhenItsHourHasPassed) {
   ManualClock clock;
-  auto manager = start({.clock = &clock});
-  ASSERT_TRUE(std::holds_alternative<SessionPtr>(
-      manager->create({.owner = "me", .ttl = std::chrono::hours(1)})));
-  crash(std::move(manager));
-  clock.advance(std::chrono::hours(2));
-  manager = start({.clock = &clock});
+  leave_one_that_is_over(clock);
+  const auto manager = start({.clock = &clock});
   clock.advance(std::chrono::minutes(59));
   EXPECT_EQ(folder_.names().size(), 2U);
   clock.advance(std::chrono::minutes(1));
@@ -137,12 +141,8 @@ TEST_F(SavedSessions, WhatIsOverAtTheStartIsRemovedWhenItsHourHasPassed) {
 
 TEST_F(SavedSessions, WhatIsOverIsRemovedAtOnceWhereThatIsAsked) {
   ManualClock clock;
-  auto manager = start({.clock = &clock});
-  ASSERT_TRUE(std::holds_alternative<SessionPtr>(
-      manager->create({.owner = "me", .ttl = std::chrono::hours(1)})));
-  crash(std::move(manager));
-  clock.advance(std::chrono::hours(2));
-  manager = start({.overdue_kept = std::chrono::seconds(0), .clock = &clock});
+  leave_one_that_is_over(clock);
+  const auto manager = start({.overdue_kept = std::chrono::seconds(0), .clock = &clock});
   EXPECT_EQ(folder_.names(), std::set<std::string>{"lock"});
 }
 

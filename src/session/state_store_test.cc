@@ -19,6 +19,13 @@ constexpr const char* id = "11111111-2222-4333-8444-555555555555";
 
 class StateStoreTest : public ::testing::Test {
  protected:
+  // All of it, and then a change.
+  void save_twice(SavedChain& chain) {
+    ASSERT_TRUE(sandbox_->files().write("big", std::string(100'000, 'b')));
+    ASSERT_TRUE(save(chain, *sandbox_));
+    ASSERT_TRUE(sandbox_->files().write("small", "s"));
+    ASSERT_TRUE(save(chain, *sandbox_));
+  }
   void open() {
     store_.reset();  // one at a time
     store_ = std::make_unique<StateStore>(folder_.path(), files_);
@@ -326,10 +333,7 @@ TEST_F(StateStoreTest, WhatIsNoFileInAChainLeavesTheRestAsItIs) {
 TEST_F(StateStoreTest, AnotherSpellingOfALevelIsNotThatLevel) {
   open();
   SavedChain chain;
-  ASSERT_TRUE(sandbox_->files().write("big", std::string(100'000, 'b')));
-  ASSERT_TRUE(save(chain, *sandbox_));
-  ASSERT_TRUE(sandbox_->files().write("small", "s"));
-  ASSERT_TRUE(save(chain, *sandbox_));
+  save_twice(chain);
   folder_.write(std::string(id) + ".01.changes", "a copy");
   EXPECT_EQ(*read_again()->files().read("small"), "s");
   EXPECT_EQ(folder_.read(std::string(id) + ".01.changes"), "a copy");
@@ -352,10 +356,7 @@ TEST_F(StateStoreTest, AClaimThatFailsLeavesTheNameOfTheOneBefore) {
 TEST_F(StateStoreTest, DamageIsFoundAndSetAside) {
   open();
   SavedChain chain;
-  ASSERT_TRUE(sandbox_->files().write("big", std::string(100'000, 'b')));
-  ASSERT_TRUE(save(chain, *sandbox_));
-  ASSERT_TRUE(sandbox_->files().write("small", "s"));
-  ASSERT_TRUE(save(chain, *sandbox_));
+  save_twice(chain);
   store_.reset();
   std::mt19937 random(1);
   for (const std::string suffix : {".session", ".1.changes"}) {

@@ -107,8 +107,7 @@ void Warden::need_start_allowed() {
       std::chrono::ceil<std::chrono::seconds>(ends_.front() + most_ends_.within - now);
   throw HostError(fmt::format(
       "cloche-warden, which makes the boxes of the linux engine, has ended {} times within {} s, "
-      "and "
-      "another is begun in {} s: find out who ends it, such as a machine without memory",
+      "and another is begun in {} s: find out who ends it, such as a machine without memory",
       ends_.size(), std::chrono::ceil<std::chrono::seconds>(most_ends_.within).count(),
       left.count()));
 }
@@ -161,8 +160,7 @@ void Warden::start_by_starter() {
       !warden::receive_record(starter_.get(), started, packet))
     throw HostError(
         "cloche-warden has ended, which makes the boxes of the linux engine, and so has what "
-        "begins "
-        "another: start the program anew",
+        "begins another: start the program anew",
         Errno::pipe);
   if (started.error != 0)
     throw HostError::from_errno("cannot start " + program_.string(), started.error);
