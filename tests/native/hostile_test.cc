@@ -234,6 +234,24 @@ TEST_F(HostileGuest, HoardsLocks) {
   }
 }
 
+TEST_F(HostileGuest, HoardsThreads) {
+  BoxPlan many = plan();
+  many.limits.processes = 6000;
+  many.limits.memory_bytes = 64 << 20;
+  box_ = warden_.make(many);
+  expect_held("hoards_threads");
+}
+
+// What tells of the machine, or is asked of it, and not of the box.
+TEST_F(HostileGuest, ReadsNothingOfTheMachine) {
+  for (const char* name : {"diskstats", "interrupts", "softirqs", "partitions", "modules", "schedstat",
+                           "locks", "keys", "kallsyms", "cmdline"})
+    EXPECT_EQ(run({"cat", std::string("/proc/") + name}).output, "") << name;
+  for (const char* name : {"irq", "pressure", "bus", "driver"})
+    EXPECT_EQ(run({"bash", "-c", std::string("cd /proc/") + name + " 2>&- && ls"}).output, "")
+        << name;
+}
+
 TEST_F(HostileGuest, HoardsFolders) { expect_held("hoards_folders"); }
 TEST_F(HostileGuest, HoardsFoldersOnTheirWay) { expect_held("hoards_folders", {"sent"}); }
 TEST_F(HostileGuest, HoardsSockets) { expect_held("hoards_sockets"); }

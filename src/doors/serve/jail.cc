@@ -5,6 +5,7 @@
 
 #include "doors/ssh/ssh_door.h"
 #include "sandbox/host_needs.h"
+#include "sandbox/options/mountable.h"
 
 namespace cloche::serve {
 namespace {
@@ -19,6 +20,9 @@ std::filesystem::path folder_of(const std::string& file) {
 std::vector<std::string> enter_jail(Options& options, EngineOptions& engine_options) {
   JailRules rules{.readable = system_files(), .writable = {}, .executable = {}, .connects = true};
   sandbox::add_needs(rules, engine_options);
+  // A session may have one of these, and a later one another that lies in it.
+  for (const sandbox::Grant& grant : options.sessions.grants)
+    sandbox::note_guest_folders(grant.value.mounts);
   sandbox::add_needs(rules, options.sessions.sandbox);
   bool has_linux =
       options.sessions.sandbox.engine == EngineKind::native_linux || !options.e2b.images.empty();

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/guest_folders.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -40,6 +41,12 @@ void need_mount_point(const std::string& guest_path) {
     if (is_within(path, place))
       throw request_error(fmt::format("cannot mount at '{}': what is in {} is the system's own",
                                       guest_path, place));
+  }
+}
+
+void note_guest_folders(std::span<const Mount> mounts) {
+  for (const Mount& mount : mounts) {
+    if (mount.access == Mount::Access::read_write) guest_folders().add(mount.host_path);
   }
 }
 

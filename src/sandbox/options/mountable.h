@@ -4,8 +4,11 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "cloche/sandbox.h"
 
 namespace cloche::sandbox {
 
@@ -15,5 +18,9 @@ void need_mountable(const std::filesystem::path& path, std::string_view name);
 
 // Throws Error with one sentence for a path of the sandbox at which nothing can be mounted.
 void need_mount_point(const std::string& guest_path);
+
+// What is mounted to be written is a guest's from now on: links in it are not followed to elsewhere
+// (guest_folders()).
+void note_guest_folders(std::span<const Mount> mounts);
 
 }  // namespace cloche::sandbox
