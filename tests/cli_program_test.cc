@@ -144,17 +144,18 @@ TEST(CliProgram, AnEarlierGuestDoesNotSayEither) {
   ASSERT_TRUE(std::filesystem::create_directories(other));
   write_text(other + "/kept", "mine\n");
   const std::string run = "run --mount " + of_guest + ":/shared ";
-  ASSERT_EQ(cloche(run + "'cd /shared; ln -s ../other/kept a; ln -s ../other up; ln -s real in'")
-                .status,
-            0);
+  ASSERT_EQ(
+      cloche(run + "'cd /shared; ln -s ../other/kept a; ln -s ../other up; ln -s real in'").status,
+      0);
   for (const std::string& refused :
        {run + "--out x:" + of_guest + "/a 'echo theirs >x'",
-        run + "--out x:" + of_guest + "/up/kept 'echo theirs >x'", run + "--file " + of_guest + "/a",
-        run + "--mount " + of_guest + "/up:/up 'cat /up/kept'",
+        run + "--out x:" + of_guest + "/up/kept 'echo theirs >x'",
+        run + "--file " + of_guest + "/a", run + "--mount " + of_guest + "/up:/up 'cat /up/kept'",
         "image build --mount " + of_guest + ":/shared -o " + of_guest + "/up/kept"}) {
     const Ended ended = cloche(refused);
     EXPECT_NE(ended.status, 0) << refused;
-    EXPECT_THAT(ended.said, ::testing::HasSubstr("a link in a folder that guests may write to")) << refused;
+    EXPECT_THAT(ended.said, ::testing::HasSubstr("a link in a folder that guests may write to"))
+        << refused;
   }
   EXPECT_EQ(cloche(run + "--out x:" + of_guest + "/in/b 'echo theirs >x'").status, 0);
   EXPECT_EQ(bash("cat " + other + "/kept " + of_guest + "/real/b; ls " + other).said,

@@ -205,10 +205,10 @@ GuestFolders::Identity GuestFolders::identity_of(int fd) {
           0 ||
       !S_ISDIR(of.stx_mode))
     return {};
-  const std::uint64_t made = (of.stx_mask & STATX_BTIME) == 0
-                                 ? 0
-                                 : static_cast<std::uint64_t>(of.stx_btime.tv_sec) * ns_per_s +
-                                       of.stx_btime.tv_nsec;
+  const std::uint64_t made =
+      (of.stx_mask & STATX_BTIME) == 0
+          ? 0
+          : static_cast<std::uint64_t>(of.stx_btime.tv_sec) * ns_per_s + of.stx_btime.tv_nsec;
   return {(std::uint64_t{of.stx_dev_major} << 32) | of.stx_dev_minor, of.stx_ino, made};
 }
 

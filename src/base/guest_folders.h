@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GuestFolders: the folders of this machine that guests may write to, because they were mounted, and
-// how a path of the machine is followed that leads through one. A guest may put a link into such a
-// folder, in the place of a file or of a folder on the way: followed as the kernel does, it would
-// name what is mounted next, or where a file is written, anywhere on this machine. So a link in one
-// leads to what is in that folder, or is refused. Links elsewhere are the user's, and are followed.
+// GuestFolders: the folders of this machine that guests may write to, because they were mounted,
+// and how a path of the machine is followed that leads through one. A guest may put a link into
+// such a folder, in the place of a file or of a folder on the way: followed as the kernel does, it
+// would name what is mounted next, or where a file is written, anywhere on this machine. So a link
+// in one leads to what is in that folder, or is refused. Links elsewhere are the user's, and are
+// followed.
 //
 // A path is followed once, step by step from descriptors that are held: what is moved or replaced
 // meanwhile leads nowhere else. Thread-safe.

@@ -244,8 +244,8 @@ TEST_F(HostileGuest, HoardsThreads) {
 
 // What tells of the machine, or is asked of it, and not of the box.
 TEST_F(HostileGuest, ReadsNothingOfTheMachine) {
-  for (const char* name : {"diskstats", "interrupts", "softirqs", "partitions", "modules", "schedstat",
-                           "locks", "keys", "kallsyms", "cmdline"})
+  for (const char* name : {"diskstats", "interrupts", "softirqs", "partitions", "modules",
+                           "schedstat", "locks", "keys", "kallsyms", "cmdline"})
     EXPECT_EQ(run({"cat", std::string("/proc/") + name}).output, "") << name;
   for (const char* name : {"irq", "pressure", "bus", "driver"})
     EXPECT_EQ(run({"bash", "-c", std::string("cd /proc/") + name + " 2>&- && ls"}).output, "")

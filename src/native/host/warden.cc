@@ -65,8 +65,9 @@ std::string text_of(const WardenGate& gate) {
   std::size_t count = 0;
   const auto add = [&](const struct stat& of, const char* use) {
     if (++count > warden::most_gate_files)
-      throw HostError(fmt::format("the linux engine mounts {} folders and files at most: name fewer",
-                                  warden::most_gate_files - 1));
+      throw HostError(
+          fmt::format("the linux engine mounts {} folders and files at most: name fewer",
+                      warden::most_gate_files - 1));
     text += fmt::format("{} {} {}\n", of.st_dev, of.st_ino, use);
   };
   struct stat of{};

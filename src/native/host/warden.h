@@ -64,8 +64,8 @@ class Warden {
   Warden& operator=(const Warden&) = delete;
 
   // For a program that enters a jail afterwards, in which it can start none: starts the process,
-  // and one that begins others in its place (native/warden/starter.h). Without a gate boxes are made
-  // of anything that this user has. Throws HostError.
+  // and one that begins others in its place (native/warden/starter.h). Without a gate boxes are
+  // made of anything that this user has. Throws HostError.
   void begin(const std::optional<WardenGate>& gate = {});
 
   // Throws HostError with one sentence that names the step, the cause and the remedy.

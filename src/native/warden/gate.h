@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gate: what of this machine boxes may be made of, where Cloche has told it before it entered its
-// jail (process_jail.h). This process stands outside of the jail, so that whoever has taken over the
-// one inside could have a box made of any folder, by a descriptor of it, which needs no right to
-// read. Behind the gate an image is one of the store, what is mounted and gVisor's program were named
-// beforehand, and changes to begin with are those of a box.
+// jail (process_jail.h). This process stands outside of the jail, so that whoever has taken over
+// the one inside could have a box made of any folder, by a descriptor of it, which needs no right
+// to read. Behind the gate an image is one of the store, what is mounted and gVisor's program were
+// named beforehand, and changes to begin with are those of a box.
 #pragma once
 
 #include <sys/stat.h>

@@ -17,7 +17,8 @@ static int wait_for_ever(void* unused) {
 
 static void hoard(void) {
   static char stack[65536] __attribute__((aligned(16)));
-  const int shares = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+  const int shares =
+      CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
   for (int i = 0; i < most; ++i) {
     if (clone(wait_for_ever, stack + sizeof stack, shares, 0) < 0) _exit(0);
   }
