@@ -169,8 +169,8 @@ TEST_P(HostFolders, AGuestDoesNotSayWhatIsMountedNext) {
   }
   // One that leads to what the guest has anyway is followed.
   fs::create_directory(folder_.path() / "real");
-  fs::create_directory_symlink("real", folder_.path() / "inner");
-  EXPECT_EQ(refusal({.mounts = {mount(folder_.path() / "inner", "/inner")}}), "");
+  fs::create_directory_symlink("real", folder_.path() / "in");
+  EXPECT_EQ(refusal({.mounts = {mount(folder_.path() / "in", "/inner")}}), "");
 }
 
 TEST_P(HostFolders, NoFileBecomesSetId) {
