@@ -244,12 +244,13 @@ TEST_F(HostileGuest, HoardsThreads) {
 
 // What tells of the machine, or is asked of it, and not of the box.
 TEST_F(HostileGuest, ReadsNothingOfTheMachine) {
-  EXPECT_EQ(run({"bash", "-c",
-                 "cd /proc; cat diskstats interrupts softirqs partitions modules schedstat locks keys "
-                 "kallsyms cmdline 2>&-; for i in irq pressure bus driver; do ls -A $i 2>&-; done; "
-                 "cat uptime >/dev/null && echo so"})
-                .output,
-            "so\n");
+  EXPECT_EQ(
+      run({"bash", "-c",
+           "cd /proc; cat diskstats interrupts softirqs partitions modules schedstat locks keys "
+           "kallsyms cmdline 2>&-; for i in irq pressure bus driver; do ls -A $i 2>&-; done; "
+           "cat uptime >/dev/null && echo so"})
+          .output,
+      "so\n");
 }
 
 TEST_F(HostileGuest, HoardsFolders) { expect_held("hoards_folders"); }
