@@ -8,6 +8,9 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <thread>
 
 #include "base/temp_dir_testing.h"
@@ -53,6 +56,11 @@ TEST_F(WardenTest, ThatHasBegunInTimeIsBegunAnewWithoutStartingAProgram) {
   fs::remove(program);
   const pid_t starter = warden_process();
   EXPECT_EQ(warden.trouble(), "");
+  for (const pid_t one : {starter, warden_process(starter)}) {
+    std::ifstream file("/proc/" + std::to_string(one) + "/status");
+    const std::string status(std::istreambuf_iterator<char>(file), {});
+    EXPECT_NE(status.find("\nSeccomp:\t2\n"), std::string::npos) << status;
+  }
   const std::unique_ptr<Box> box = warden.make(plan());
   EXPECT_EQ(box->why_ended(), "");
 
