@@ -162,6 +162,29 @@ TEST(CliProgram, AnEarlierGuestDoesNotSayEither) {
             "mine\ntheirs\nkept\n");
 }
 
+// Machine code of the cache is what this machine runs next, and a state or a token is a session.
+TEST(CliProgram, AGuestHasNothingOfClochesOwnByAMount) {
+  const TempDir folder;
+  const std::string all = folder.path(), cache = all + "/cache";
+  for (const std::string& host : {all, cache, cache + "/modules"}) {
+    std::filesystem::create_directories(cache + "/modules");
+    const Ended ended =
+        bash("CLOCHE_CACHE=" + cache + " $CLOCHE run --mount " + host + ":/m 'ls /m'");
+    EXPECT_EQ(ended.status, 2) << host;
+    EXPECT_THAT(ended.said, ::testing::HasSubstr("the cache of Cloche is there")) << host;
+  }
+  write_text(all + "/tokens", "secret-token-of-somebody\n");
+  std::filesystem::create_directories(all + "/states");
+  for (const std::string& own :
+       {"--state-dir " + all + "/states", "--tokens-file " + all + "/tokens"}) {
+    const Ended ended =
+        bash("timeout 20 $CLOCHE serve --port 0 --ssh-port 0 --ssh-host-key /tmp/cloche-none/key " +
+             own + " --session-mount " + all + ":/m:ro");
+    EXPECT_NE(ended.status, 0) << own;
+    EXPECT_THAT(ended.said, ::testing::HasSubstr("of Cloche is there")) << own;
+  }
+}
+
 TEST(CliProgram, AFileThatIsCopiedToADashIsOutput) {
   const TempDir folder;
   EXPECT_EQ(bash("cd " + folder.path().string() + "; $CLOCHE run --out a:- --out b:- " +
