@@ -166,8 +166,9 @@ TEST(CliProgram, AnEarlierGuestDoesNotSayEither) {
 TEST(CliProgram, AGuestHasNothingOfClochesOwnByAMount) {
   const TempDir folder;
   const std::string all = folder.path(), cache = all + "/cache";
+  std::filesystem::create_directories(cache + "/modules");
+  std::filesystem::permissions(cache + "/modules", std::filesystem::perms::owner_all);
   for (const std::string& host : {all, cache, cache + "/modules"}) {
-    std::filesystem::create_directories(cache + "/modules");
     const Ended ended =
         bash("CLOCHE_CACHE=" + cache + " $CLOCHE run --mount " + host + ":/m 'ls /m'");
     EXPECT_EQ(ended.status, 2) << host;
