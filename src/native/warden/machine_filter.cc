@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint32_t quotactl_fd_number = 443;
 
-constexpr std::array<std::uint32_t, 30> calls_of_machine{
+constexpr std::array<std::uint32_t, 28> calls_of_machine{
     SYS_acct,
     SYS_add_key,
     SYS_adjtimex,
@@ -37,8 +37,6 @@ constexpr std::array<std::uint32_t, 30> calls_of_machine{
     SYS_kexec_file_load,
     SYS_kexec_load,
     SYS_keyctl,
-    SYS_lookup_dcookie,
-    SYS_nfsservctl,
     SYS_open_by_handle_at,
     SYS_perf_event_open,
     SYS_quotactl,
