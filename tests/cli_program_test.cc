@@ -136,6 +136,56 @@ TEST(CliProgram, AGuestDoesNotSayWhereOnThisMachineAFileIsCopiedTo) {
             "mine\ntheirs\ntheirs\ntheirs\n");
 }
 
+// What a guest has left in a folder for the next one.
+TEST(CliProgram, AnEarlierGuestDoesNotSayEither) {
+  const TempDir folder;
+  const std::string of_guest = folder.path() / "shared", other = folder.path() / "other";
+  ASSERT_TRUE(std::filesystem::create_directories(of_guest + "/real"));
+  ASSERT_TRUE(std::filesystem::create_directories(other));
+  write_text(other + "/kept", "mine\n");
+  const std::string run = "run --mount " + of_guest + ":/shared ";
+  ASSERT_EQ(
+      cloche(run + "'cd /shared; ln -s ../other/kept a; ln -s ../other up; ln -s real in'").status,
+      0);
+  for (const std::string& refused :
+       {run + "--out x:" + of_guest + "/a 'echo theirs >x'",
+        run + "--out x:" + of_guest + "/up/kept 'echo theirs >x'",
+        run + "--file " + of_guest + "/a", run + "--mount " + of_guest + "/up:/up 'cat /up/kept'",
+        "image build --mount " + of_guest + ":/shared -o " + of_guest + "/up/kept"}) {
+    const Ended ended = cloche(refused);
+    EXPECT_NE(ended.status, 0) << refused;
+    EXPECT_THAT(ended.said, ::testing::HasSubstr("a link in a folder that guests may write to"))
+        << refused;
+  }
+  EXPECT_EQ(cloche(run + "--out x:" + of_guest + "/in/b 'echo theirs >x'").status, 0);
+  EXPECT_EQ(bash("cat " + other + "/kept " + of_guest + "/real/b; ls " + other).said,
+            "mine\ntheirs\nkept\n");
+}
+
+// Machine code of the cache is what this machine runs next, and a state or a token is a session.
+TEST(CliProgram, AGuestHasNothingOfClochesOwnByAMount) {
+  const TempDir folder;
+  const std::string all = folder.path(), cache = all + "/cache";
+  std::filesystem::create_directories(cache + "/modules");
+  std::filesystem::permissions(cache + "/modules", std::filesystem::perms::owner_all);
+  for (const std::string& host : {all, cache, cache + "/modules"}) {
+    const Ended ended =
+        bash("CLOCHE_CACHE=" + cache + " $CLOCHE run --mount " + host + ":/m 'ls /m'");
+    EXPECT_EQ(ended.status, 2) << host;
+    EXPECT_THAT(ended.said, ::testing::HasSubstr("the cache of Cloche is there")) << host;
+  }
+  write_text(all + "/tokens", "secret-token-of-somebody\n");
+  std::filesystem::create_directories(all + "/states");
+  for (const std::string& own :
+       {"--state-dir " + all + "/states", "--tokens-file " + all + "/tokens"}) {
+    const Ended ended =
+        bash("timeout 20 $CLOCHE serve --port 0 --ssh-port 0 --ssh-host-key /tmp/cloche-none/key " +
+             own + " --session-mount " + all + ":/m:ro");
+    EXPECT_NE(ended.status, 0) << own;
+    EXPECT_THAT(ended.said, ::testing::HasSubstr("of Cloche is there")) << own;
+  }
+}
+
 TEST(CliProgram, AFileThatIsCopiedToADashIsOutput) {
   const TempDir folder;
   EXPECT_EQ(bash("cd " + folder.path().string() + "; $CLOCHE run --out a:- --out b:- " +

@@ -49,8 +49,10 @@ std::string header_of(sandbox::SandboxState& state,
 }
 
 std::string header_of(const sandbox::SavedBox& box) {
-  return write_json(
-      Json{{"environment", box.environment}, {"image", box.image}, {"digest", box.digest}});
+  return write_json(Json{{"environment", box.environment},
+                         {"image", box.image},
+                         {"digest", box.digest},
+                         {"bytes", box.file_bytes}});
 }
 
 Result<void> read_box(const sandbox::SavedBox& box, const ByteSink& sink) {

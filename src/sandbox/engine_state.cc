@@ -2,6 +2,7 @@
 #include "sandbox/engine_state.h"
 
 #include <fmt/format.h>
+#include <array>
 
 #include "base/error.h"
 #include "base/host_error.h"
@@ -10,6 +11,7 @@
 #include "sandbox/base_layer.h"
 #include "sandbox/environment_number.h"
 #include "sandbox/host_folders.h"
+#include "sandbox/options/mountable.h"
 #include "wasm/cache_folder.h"
 
 namespace cloche::sandbox {
@@ -91,6 +93,18 @@ EngineOptions with_defaults(EngineOptions options) {
   if (options.compiler_program.empty())
     options.compiler_program = default_compiler_program(options.system_folder);
   return options;
+}
+
+void EngineState::need_harmless(const SandboxOptions& options) const {
+  std::error_code error;
+  const bool has_code = std::filesystem::exists(options_.code_folder, error);
+  const std::array places{
+      OwnPlace{options_.cache_folder, "the cache"},
+      OwnPlace{has_code ? options_.code_folder : std::filesystem::path(), "machine code"},
+      OwnPlace{images::default_image_folder(), "the store of images"}};
+  for (const Mount& mount : options.mounts) {
+    if (mount.access == Mount::Access::read_write) need_apart(mount, places);
+  }
 }
 
 EngineState::EngineState(EngineOptions options)

@@ -46,6 +46,10 @@ class EngineState {
   ProgramFolders& program_folders() noexcept { return program_folders_; }
   NativeParts& natives() noexcept { return *natives_; }
 
+  // Throws Error for a mount by which a guest could write machine code that this machine runs, or
+  // images of others.
+  void need_harmless(const SandboxOptions& options) const;
+
   // See Engine::prepare.
   void prepare();
 

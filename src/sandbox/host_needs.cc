@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/host_needs.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 
 #include "base/folder_names.h"
+#include "base/guest_folders.h"
 #include "base/host_error.h"
 #include "sandbox/engine_state.h"
 #include "sandbox/native/native_parts.h"
+#include "sandbox/options/mountable.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -45,12 +49,16 @@ void add_needs(JailRules& rules, EngineOptions& options) {
 
 void begin_natives(JailRules& rules, EngineOptions& options) {
   options.natives = std::make_shared<NativeParts>(options.system_folder);
-  options.natives->warden().begin();
+  native::WardenGate gate{.mounts = {}, .images = images::default_image_folder()};
   try {
-    (void)options.natives->runsc();
+    gate.runsc = options.natives->runsc();
   } catch (const HostError&) {
     // who asks for isolation=gvisor is told
   }
+  for (const fs::path& path : rules.readable) gate.mounts.push_back({path, true});
+  for (const fs::path& path : rules.writable) gate.mounts.push_back({path, false});
+  const bool has_all = std::ranges::find(rules.writable, fs::path("/")) != rules.writable.end();
+  options.natives->warden().begin(has_all ? std::nullopt : std::optional(std::move(gate)));
   rules.readable.push_back(images::default_image_folder());
 }
 
@@ -63,7 +71,12 @@ void watch_natives(const EngineOptions& options, std::function<void()> ended) {
 }
 
 void add_needs(JailRules& rules, const SandboxOptions& options) {
+  note_guest_folders(options.mounts);
   for (const Mount& mount : options.mounts) {
+    // The jail is not to open what an earlier guest's link leads to. What is missing is told later.
+    if (const auto found = guest_folders().open(mount.host_path);
+        !found && found.error() == Errno::acces)
+      throw found.error();
     auto& paths = mount.access == Mount::Access::read_only ? rules.readable : rules.writable;
     paths.emplace_back(mount.host_path);
   }

@@ -47,6 +47,7 @@ std::unique_ptr<Sandbox> Engine::create(const SandboxOptions& options) {
         "out, or choose the linux engine",
         Errno::inval);
   return with_errors_of_the_host([&] {
+    state_->need_harmless(options);
     return std::unique_ptr<Sandbox>(
         new Sandbox(options.engine == EngineKind::native_linux
                         ? sandbox::make_native_backend(state_->natives(), options)

@@ -320,6 +320,7 @@ std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
 }
 
 void SandboxState::mount_host_paths(vfs::Namespace& space) const {
+  note_guest_folders(options_.mounts);
   for (const Mount& mount : options_.mounts) {
     need_mount_point(mount.guest_path);
     const vfs::HostAccess access = mount.access == Mount::Access::read_only

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -124,6 +125,15 @@ class CheckedSource {
   Sha256 digest_;
 };
 
+// At the end of a file in memory, which has none for what is zero: a file of nothing but that costs
+// whoever has it nothing. False with errno.
+bool append_sparsely(const UniqueFd& file, std::span<const std::byte> bytes) {
+  const auto is_zero = [](std::byte one) { return one == std::byte{0}; };
+  if (!std::ranges::all_of(bytes, is_zero)) return write_fully(file.get(), bytes);
+  const off_t end = ::lseek(file.get(), static_cast<off_t>(bytes.size()), SEEK_CUR);
+  return end >= 0 && ::ftruncate(file.get(), end) == 0;
+}
+
 Error unreadable(Errno code) {
   switch (code) {
     case Errno::inval:
@@ -210,11 +220,13 @@ Result<void> StateReader::Impl::read_box(CheckedSource& in) {
   auto found = std::make_unique<sandbox::SavedBox>();
   const auto read = read_json<Json>(line, {});
   if (std::holds_alternative<JsonProblem>(read)) return Errno::inval;
+  std::uint64_t stated = 0;  // 0: of a release before, which said nothing
   try {
     const Json& json = std::get<Json>(read);
     header = Header{json.at("environment"), {}, {}};
     found->image = json.at("image");
     found->digest = json.at("digest");
+    stated = json.value("bytes", stated);
   } catch (const Json::exception&) {
     return Errno::inval;
   }
@@ -231,11 +243,11 @@ Result<void> StateReader::Impl::read_box(CheckedSource& in) {
     if (count == 0) break;
     found->file_bytes += count;
     if (found->file_bytes > limit) return Errno::nospc;
-    if (!write_fully(found->files.get(),
-                     std::string_view(reinterpret_cast<const char*>(piece.data()), count)))
-      return errno_from_host(errno);
+    if (stated != 0 && found->file_bytes > stated) return Errno::inval;
+    const auto bytes = std::span<const std::byte>(piece).first(count);
+    if (!append_sparsely(found->files, bytes)) return errno_from_host(errno);
   }
-  if (!in.check()) return Errno::inval;
+  if ((stated != 0 && found->file_bytes != stated) || !in.check()) return Errno::inval;
   CLOCHE_TRY(sandbox::seal(found->files));
   box = std::move(found);
   return {};

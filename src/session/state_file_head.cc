@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "base/hex.h"
@@ -23,7 +24,12 @@ std::int64_t milliseconds(WallTime time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
 }
 
-WallTime wall_time(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms)); }
+// A file may say any time: the clock has those of some centuries.
+WallTime wall_time(std::int64_t ms) {
+  using std::chrono::milliseconds;
+  const auto most = std::chrono::floor<milliseconds>(WallTime::max().time_since_epoch());
+  return WallTime(milliseconds(std::clamp(ms, -most.count(), most.count())));
+}
 
 std::string hex_digest(std::string_view text) {
   Sha256 digest;

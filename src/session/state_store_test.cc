@@ -433,6 +433,26 @@ TEST_F(StateStoreTest, SessionsOfTheReleaseBeforeAreRead) {
   EXPECT_EQ(*read_again()->files().read("f"), "new");
 }
 
+TEST_F(StateStoreTest, TimesBeyondAllClocksAreTheLastThatTheseHave) {
+  for (const char* time : {"9223372036854775807", "-9223372036854775807"}) {
+    const std::string rest = std::string(R"({"created_ms":)") + time + R"(,"expires_ms":)" + time +
+                             R"(,"format":1,"id":")" + std::string(id) +
+                             R"(","image":"","metadata":"{}","owner":"","paused":true,)" +
+                             R"("ssh_public_key":""})" + "\n";
+    Sha256 digest;
+    digest.add(rest);
+    const auto hash = digest.end();
+    const std::string head(reinterpret_cast<const char*>(hash.data()), hash.size());
+    folder_.write(std::string(id) + ".session", head + rest);
+    open();
+    const StateStore::Listing listing = store_->list();
+    ASSERT_EQ(listing.sessions.size(), 1U) << time;
+    const bool is_late = *time != '-';
+    EXPECT_EQ(listing.sessions[0].facts.created > WallTime(), is_late) << time;
+    EXPECT_EQ(listing.sessions[0].facts.expires > WallTime(), is_late) << time;
+  }
+}
+
 TEST_F(StateStoreTest, AFolderThatCannotBeListedIsAnErrorAndNoFolderWithoutSessions) {
   open();
   SavedChain chain;

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/guest_folders.h"
 #include "base/host_error.h"
 #include "vfs/hostfs_impl.h"
 
@@ -74,8 +75,9 @@ HostFs::HostFs(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HostFs::~HostFs() = default;
 
 HostFs::HostFs(const std::string& host_path, const Options& options) {
-  UniqueFd fd(::open(host_path.c_str(), O_PATH | O_CLOEXEC));
-  if (!fd) throw HostError::from_errno("opening " + host_path, errno);
+  Result<UniqueFd, Error> found = guest_folders().open(host_path);
+  if (!found) throw found.error();
+  UniqueFd fd = *std::move(found);
   const auto st = host_stat(fd.get());
   if (!st) throw HostError::from_errno("looking at " + host_path, static_cast<int>(st.error()));
   const bool is_folder = S_ISDIR(st->stx_mode);

@@ -41,8 +41,9 @@ class HostFs final : public FileSystem {
     bool use_openat2 = true;               // false: the component-wise way, for tests
   };
 
-  // Opens the folder or the file, where a last symbolic link is followed. Throws HostError when it
-  // is missing, of another kind, or may not be used.
+  // Opens the folder or the file. A symbolic link in its path is followed, but for one that leads
+  // out of a folder that guests may write to (guest_folders()). Throws Error when it is missing, of
+  // another kind, or may not be used.
   HostFs(const std::string& host_path, const Options& options);
 
   Ino root() const override;

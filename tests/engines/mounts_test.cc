@@ -142,6 +142,37 @@ TEST_P(HostFolders, AFolderThatIsMovedAwayLeadsNowhere) {
   EXPECT_THAT(output, Not(HasSubstr("listed")));
 }
 
+// Of a folder that is mounted, and in that another one for a later sandbox.
+TEST_P(HostFolders, AGuestDoesNotSayWhatIsMountedNext) {
+  const Folder outside;
+  std::ofstream(outside.path() / "secret") << "of elsewhere";
+  fs::create_directory(outside.path() / "inner");
+  const auto mount = [](const fs::path& host, const std::string& guest) {
+    return Mount{.host_path = host, .guest_path = guest};
+  };
+  for (const char* name : {"inner", "way/inner", "file"}) {
+    fs::create_directories(folder_.path() / "inner");
+    fs::create_directories(folder_.path() / "way/inner");
+    std::ofstream(folder_.path() / "file") << "mine";
+    const auto sandbox = make_sandbox(
+        {.mounts = {mount(folder_.path(), "/outer"), mount(folder_.path() / name, "/inner")}});
+    const std::string place = std::string(name).substr(0, std::string(name).find('/'));
+    const fs::path target = place == "file" ? outside.path() / "secret" : outside.path();
+    const RunResult swapped =
+        sandbox->run({.script = "mv /outer/" + place + " /outer/moved; ln -s " + target.string() +
+                                " /outer/" + place + " && echo done"});
+    ASSERT_EQ(swapped.stdout_data, "done\n") << swapped.stderr_data;
+    EXPECT_THAT(refusal({.mounts = {mount(folder_.path() / name, "/inner")}}),
+                HasSubstr("a link in a folder that guests may write to"));
+    fs::remove_all(folder_.path() / place);
+    fs::remove_all(folder_.path() / "moved");
+  }
+  // One that leads to what the guest has anyway is followed.
+  fs::create_directory(folder_.path() / "real");
+  fs::create_directory_symlink("real", folder_.path() / "in");
+  EXPECT_EQ(refusal({.mounts = {mount(folder_.path() / "in", "/inner")}}), "");
+}
+
 TEST_P(HostFolders, NoFileBecomesSetId) {
   std::ofstream(folder_.path() / "program") << "x";
   const auto sandbox = with("/host", Mount::Access::read_write);

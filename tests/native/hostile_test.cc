@@ -234,6 +234,25 @@ TEST_F(HostileGuest, HoardsLocks) {
   }
 }
 
+TEST_F(HostileGuest, HoardsThreads) {
+  BoxPlan many = plan();
+  many.limits.processes = 6000;
+  many.limits.memory_bytes = 64 << 20;
+  box_ = warden_.make(many);
+  expect_held("hoards_threads");
+}
+
+// What tells of the machine, or is asked of it, and not of the box.
+TEST_F(HostileGuest, ReadsNothingOfTheMachine) {
+  EXPECT_EQ(
+      run({"bash", "-c",
+           "cd /proc; cat diskstats interrupts softirqs partitions modules schedstat locks keys "
+           "kallsyms cmdline 2>&-; for i in irq pressure bus driver; do ls -A $i 2>&-; done; "
+           "cat uptime >/dev/null && echo so"})
+          .output,
+      "so\n");
+}
+
 TEST_F(HostileGuest, HoardsFolders) { expect_held("hoards_folders"); }
 TEST_F(HostileGuest, HoardsFoldersOnTheirWay) { expect_held("hoards_folders", {"sent"}); }
 TEST_F(HostileGuest, HoardsSockets) { expect_held("hoards_sockets"); }

@@ -366,6 +366,31 @@ class State(Shared):
                 Sandbox(mounts=[("/dev/null", "/data")])
 
 
+    def test_no_link_of_a_guest_in_a_mounted_folder_leads_out(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            shared, other = Path(folder, "shared"), Path(folder, "other")
+            other.mkdir()
+            shared.mkdir()
+            (other / "kept").write_text("mine")
+            with Sandbox(mounts=[Mount(str(shared), "/shared")]) as sbx:
+                sbx.commands.run("cd /shared; mkdir real; echo theirs > /tmp/new; ln -s ../other/kept file;"
+                                 f" ln -s {other} up; ln -s real in; echo one > real/one")
+                for local in ("file", "up/kept", "up/new"):
+                    with self.assertRaises(PermissionError):
+                        sbx.files.download("/tmp/new", shared / local)
+                for local in ("file", "up/kept", "up"):
+                    with self.assertRaises(PermissionError):
+                        sbx.files.upload(shared / local, "/tmp/got")
+                    self.assertFalse(sbx.files.exists("/tmp/got"))
+                with self.assertRaises(OSError):
+                    sbx.export(os.fspath(shared / "up" / "kept"))
+                sbx.files.download("/tmp/new", shared / "in" / "new")
+                sbx.files.upload(shared / "in", "/tmp/tree")
+                self.assertEqual(sbx.commands.run("cd /tmp/tree; cat one new").stdout, "one\ntheirs\n")
+            self.assertEqual((other / "kept").read_text(), "mine")
+            self.assertEqual(os.listdir(other), ["kept"])
+
+
 class Processes(unittest.TestCase):
     def test_one_server_for_all_and_none_in_the_end(self) -> None:
         first = Sandbox()

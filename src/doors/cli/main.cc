@@ -24,6 +24,7 @@
 #include "doors/serve/key_requests.h"
 #include "doors/serve/route.h"
 #include "doors/serve/serve.h"
+#include "sandbox/options/mountable.h"
 
 namespace {
 
@@ -65,6 +66,7 @@ int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "skill")
     return skill_command({argv + 2, argv + argc});
   const Options options = parse(argc, argv);
+  cloche::sandbox::note_guest_folders(options.sandbox.mounts);
   switch (options.command) {
     case Command::run: return run_command(options);
     case Command::shell: return shell_command(options);

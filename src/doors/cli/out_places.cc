@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <utility>
 
+#include "base/guest_folders.h"
 #include "base/host_error.h"
 #include "base/host_files.h"
 #include "base/new_file.h"
@@ -21,12 +21,6 @@ namespace {
 
 constexpr mode_t permission_bits = 0777;
 
-// A device or a pipe takes the bytes itself: it must not be replaced by a file.
-bool takes_bytes(const std::string& path) {
-  struct stat there{};
-  return ::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
-}
-
 std::string held_path(const UniqueFd& held) { return fmt::format("/proc/self/fd/{}", held.get()); }
 
 }  // namespace
@@ -36,24 +30,29 @@ OutPlaces::OutPlaces(const std::vector<CopyOut>& copies) {
   for (const CopyOut& copy : copies) places_.push_back(find(copy));
 }
 
-// A link that leads to the file before anything runs is the user's, and stays.
+// A link that leads to the file before anything runs is the user's, and stays; but in a folder that
+// guests may write to an earlier one may have put it there.
 OutPlaces::Place OutPlaces::find(const CopyOut& copy) {
   Place place{.copy = copy, .held = UniqueFd(), .name = {}};
   if (is_standard_output(copy)) return place;
   const auto fail = [&](int error) {
     throw HostError::from_errno("--out: cannot write " + copy.host_path, error);
   };
-  if (takes_bytes(copy.host_path)) {
-    place.held = UniqueFd(::open(copy.host_path.c_str(), O_PATH | O_CLOEXEC));
-  } else {
-    const std::filesystem::path target = std::filesystem::absolute(target_of(copy.host_path));
-    place.name = target.filename().string();
-    place.held = UniqueFd(::open(target.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    std::error_code error;
-    if (std::filesystem::is_directory(target, error)) fail(EISDIR);
-    if (place.held && ::access(held_path(place.held).c_str(), W_OK | X_OK) != 0) fail(errno);
+  auto target = guest_folders().find(copy.host_path, GuestFolders::LastLink::followed);
+  if (!target)
+    throw HostError("--out: cannot write " + std::string(target.error().sentence()),
+                    target.error().code());
+  struct stat there{};
+  const bool is_there = target->found && ::fstat(target->found.get(), &there) == 0;
+  if (is_there && S_ISDIR(there.st_mode)) fail(EISDIR);
+  // A device or a pipe takes the bytes itself: it must not be replaced by a file.
+  if (is_there && !S_ISREG(there.st_mode)) {
+    place.held = std::move(target->found);
+    return place;
   }
-  if (!place.held) fail(errno);
+  if (::access(held_path(target->folder).c_str(), W_OK | X_OK) != 0) fail(errno);
+  place.held = std::move(target->folder);
+  place.name = std::move(target->name);
   return place;
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/errno.h"
+#include "base/guest_folders.h"
 #include "base/host_error.h"
 #include "base/unique_fd.h"
 
@@ -29,13 +30,24 @@ bool is_mounted(const std::vector<Mount>& mounts, const std::filesystem::path& p
   });
 }
 
+// In a folder that guests may write to an earlier one may have put a link in its place, to have what
+// this one is given.
+UniqueFd open_script(const std::string& path) {
+  const auto found = guest_folders().open(path);
+  if (!found)
+    throw HostError("cannot read " + std::string(found.error().sentence()), found.error().code());
+  UniqueFd file(::open(fmt::format("/proc/self/fd/{}", found->get()).c_str(),
+                       O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file) throw HostError::from_errno("cannot read " + path, errno);
+  return file;
+}
+
 }  // namespace
 
 std::string read_script(const std::string& path) {
   const bool is_input = path == "-";
   const std::string name = is_input ? "the script on standard input" : path;
-  const UniqueFd file(is_input ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!is_input && !file) throw HostError::from_errno("cannot read " + name, errno);
+  const UniqueFd file = is_input ? UniqueFd() : open_script(path);
   std::string content;
   std::array<char, 65536> buffer;
   for (;;) {

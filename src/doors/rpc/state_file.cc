@@ -2,6 +2,7 @@
 #include "doors/rpc/state_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cerrno>
 
 #include "base/durable_file.h"
+#include "base/guest_folders.h"
 #include "base/host_error.h"
 #include "base/unique_fd.h"
 #include "cloche/archive.h"
@@ -21,12 +23,23 @@ namespace {
   throw HostError::from_errno(path + " of the host", errno);
 }
 
+UniqueFd open_to_read(const std::string& path) {
+  const auto found = guest_folders().open(path);
+  if (!found) throw found.error();
+  UniqueFd file(::open(fmt::format("/proc/self/fd/{}", found->get()).c_str(),
+                       O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file) fail(path);
+  return file;
+}
+
 }  // namespace
 
 std::uint64_t write_state_file(const std::string& path, const Checkpoint& state) {
+  const auto place = guest_folders().find(path, GuestFolders::LastLink::kept);
+  if (!place) throw place.error();
   std::uint64_t size = 0;
   const auto write = [&]() -> Result<void> {
-    CLOCHE_ASSIGN(DurableFile file, DurableFile::create(host_files(), path));
+    CLOCHE_ASSIGN(DurableFile file, DurableFile::create(host_files(), place->path()));
     CLOCHE_TRY(state.write([&](std::span<const std::byte> bytes) {
       size += bytes.size();
       return file.write(bytes);
@@ -40,9 +53,9 @@ std::uint64_t write_state_file(const std::string& path, const Checkpoint& state)
 
 std::unique_ptr<Sandbox> read_state_file(const std::string& path, Engine& engine,
                                          const SandboxOptions& options) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const UniqueFd file = open_to_read(path);
   struct stat status;
-  if (!file || ::fstat(file.get(), &status) != 0) fail(path);
+  if (::fstat(file.get(), &status) != 0) fail(path);
   if (!S_ISREG(status.st_mode)) throw request_error(path + " is no file");
   return must(import_state(
       engine, options,
@@ -55,8 +68,7 @@ std::unique_ptr<Sandbox> read_state_file(const std::string& path, Engine& engine
 
 bool is_image_file(const std::string& path) {
   static constexpr std::string_view first_word = "cloche-image ";
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) fail(path);
+  const UniqueFd file = open_to_read(path);
   std::array<char, first_word.size()> start{};
   const ssize_t got = ::pread(file.get(), start.data(), start.size(), 0);
   return got == static_cast<ssize_t>(start.size()) &&

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/serve/jail.h"
 
+#include <array>
 #include <filesystem>
 
 #include "doors/ssh/ssh_door.h"
 #include "sandbox/host_needs.h"
+#include "sandbox/options/mountable.h"
 
 namespace cloche::serve {
 namespace {
@@ -14,11 +16,31 @@ std::filesystem::path folder_of(const std::string& file) {
   return std::filesystem::absolute(file).parent_path();
 }
 
+// Whoever has these has all sessions, also where he may but read them.
+void need_apart_from_own(const Options& options) {
+  const std::array places{sandbox::OwnPlace{options.sessions.state_folder, "the folder of states"},
+                          sandbox::OwnPlace{options.isolation.state_folder, "the folder of states"},
+                          sandbox::OwnPlace{options.tokens_file, "the file of tokens"},
+                          sandbox::OwnPlace{options.http.tls_key, "the key of TLS"},
+                          sandbox::OwnPlace{options.ssh_host_key, "the key of SSH"},
+                          sandbox::OwnPlace{options.peers ? options.peers->file() : std::string(),
+                                            "the secret of cells"}};
+  const auto look = [&](const SandboxOptions& sandbox) {
+    for (const Mount& mount : sandbox.mounts) sandbox::need_apart(mount, places);
+  };
+  look(options.sessions.sandbox);
+  for (const sandbox::Grant& grant : options.sessions.grants) look(grant.value);
+}
+
 }  // namespace
 
 std::vector<std::string> enter_jail(Options& options, EngineOptions& engine_options) {
   JailRules rules{.readable = system_files(), .writable = {}, .executable = {}, .connects = true};
   sandbox::add_needs(rules, engine_options);
+  need_apart_from_own(options);
+  // A session may have one of these, and a later one another that lies in it.
+  for (const sandbox::Grant& grant : options.sessions.grants)
+    sandbox::note_guest_folders(grant.value.mounts);
   sandbox::add_needs(rules, options.sessions.sandbox);
   bool has_linux =
       options.sessions.sandbox.engine == EngineKind::native_linux || !options.e2b.images.empty();

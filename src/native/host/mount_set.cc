@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <span>
 
-#include "base/host_error.h"
+#include "base/guest_folders.h"
 #include "base/write_fully.h"
 #include "native/host/box.h"
 #include "native/host/patience.h"
@@ -33,8 +33,9 @@ struct Source {
 };
 
 Source open_source(const HostMount& mount) {
-  Source source{.fd = UniqueFd(::open(mount.host_path.c_str(), O_PATH | O_CLOEXEC))};
-  if (!source.fd) throw HostError::from_errno("opening " + mount.host_path, errno);
+  Result<UniqueFd, Error> found = guest_folders().open(mount.host_path);
+  if (!found) throw found.error();
+  Source source{.fd = *std::move(found)};
   if (::fstat(source.fd.get(), &source.of) != 0)
     throw HostError::from_errno("looking at " + mount.host_path, errno);
   const bool is_folder = S_ISDIR(source.of.st_mode);
@@ -61,12 +62,15 @@ UniqueFd make_tree(const HostMount& mount, const UniqueFd& source, int mounter) 
   if (!warden::send_record(mounter, warden::MountAsk{.is_read_only = mount.is_read_only},
                            std::span(&given, 1)) ||
       !readable_within(mounter, patience) || !warden::receive_record(mounter, made, packet))
-    throw HostError("cloche-warden has ended, which makes the boxes of the linux engine");
+    throw MounterEnded();
   if (made.error != 0) throw HostError(explain_mount(mount, made.error));
   return UniqueFd(packet.take_fd(0));
 }
 
 }  // namespace
+
+MounterEnded::MounterEnded()
+    : HostError("cloche-warden has ended, which makes the boxes of the linux engine") {}
 
 std::string explain_mount(const HostMount& mount, int error) {
   const char* remedy = "";
@@ -74,7 +78,7 @@ std::string explain_mount(const HostMount& mount, int error) {
     remedy =
         ": its file system, or one below it, takes no map of owners, which boxes need where "
         "root runs cloche; run it as its owner";
-  if (error == ESTALE) remedy = ": something else is there now";
+  if (error == ESTALE) remedy = ": something else is there now than when this program began";
   return fmt::format("cannot mount {} at {}: {}{}", mount.host_path, mount.guest_path,
                      std::strerror(error), remedy);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/host_error.h"
 #include "base/unique_fd.h"
 #include "native/warden/wire.h"
 
@@ -16,11 +17,17 @@ struct HostMount {
   bool is_read_only = false;
 };
 
+// Root's mounter does not answer: it has ended, and with it what makes boxes.
+class MounterEnded : public HostError {
+ public:
+  MounterEnded();
+};
+
 class MountSet {
  public:
   // Each is opened now, and is the one that the box has. `mounter`: the socket of root's mounter; -1:
   // there is none. Throws Error with one sentence for what is not there, is of another kind or may
-  // not be used, and for more than there is room for.
+  // not be used, and for more than there is room for; MounterEnded.
   MountSet(const std::vector<HostMount>& mounts, int mounter);
 
   // Beside MakeBox: the file of orders, and the trees. Empty without mounts.

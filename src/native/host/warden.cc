@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 
 #include "base/host_error.h"
 #include "native/host/patience.h"
+#include "native/warden/gate.h"
 #include "native/warden/packet.h"
 #include "native/warden/starter.h"
 
@@ -56,6 +58,26 @@ Sockets ends_for_program() {
   UniqueFd theirs(::fcntl(made->theirs.get(), F_DUPFD_CLOEXEC, warden::mounter_fd + 1));
   if (!theirs) throw HostError::from_errno("sockets for cloche-warden", errno);
   return {.ours = std::move(made->ours), .theirs = std::move(theirs)};
+}
+
+std::string text_of(const WardenGate& gate) {
+  std::string text = fmt::format("{}=", warden::gate_variable);
+  std::size_t count = 0;
+  const auto add = [&](const struct stat& of, const char* use) {
+    if (++count > warden::most_gate_files)
+      throw HostError(
+          fmt::format("the linux engine mounts {} folders and files at most: name fewer",
+                      warden::most_gate_files - 1));
+    text += fmt::format("{} {} {}\n", of.st_dev, of.st_ino, use);
+  };
+  struct stat of{};
+  for (const WardenGate::File& mount : gate.mounts) {
+    if (::stat(mount.path.c_str(), &of) == 0) add(of, mount.is_read_only ? "ro" : "rw");
+  }
+  if (gate.runsc >= 0 && ::fstat(gate.runsc, &of) == 0) add(of, "gvisor");
+  std::error_code error;
+  const std::filesystem::path images = std::filesystem::weakly_canonical(gate.images, error);
+  return text + (error ? gate.images : images).string() + "\n";
 }
 
 void wait_for_end(pid_t pid) noexcept {
@@ -129,7 +151,7 @@ pid_t Warden::start_program(const char* word, int socket, int mounter) {
   if (!first.empty()) arguments.push_back(first.data());
   if (!groups.empty()) arguments.push_back(groups.data());
   arguments.push_back(nullptr);
-  std::array<char*, 1> environment{nullptr};
+  std::array<char*, 2> environment{gate_.empty() ? nullptr : gate_.data(), nullptr};
   pid_t pid = -1;
   errno = ::posix_spawn(&pid, name.c_str(), &plan.actions, &plan.attributes, arguments.data(),
                         environment.data());
@@ -170,8 +192,9 @@ void Warden::start_by_starter() {
   has_begun_ = true;
 }
 
-void Warden::begin() {
+void Warden::begin(const std::optional<WardenGate>& gate) {
   const MutexLock lock(mutex_);
+  if (gate && gate_.empty()) gate_ = text_of(*gate);
   if (!starter_ && !program_.empty()) {
     Sockets sockets = ends_for_program();
     starter_pid_ = start_program(warden::starter_word, sockets.theirs.get(), -1);
@@ -234,9 +257,14 @@ warden::BoxMade Warden::order(const BoxPlan& plan, const warden::MakeBox& order,
   for (int tries = is_there() ? 2 : 1; tries > 0; --tries) {  // it may end meanwhile
     if (!is_there()) start();
     std::vector<int> all = fds;
-    const MountSet mounts(plan.mounts, mounter_.get());
-    for (const UniqueFd& fd : mounts.descriptors()) all.push_back(fd.get());
-    if (ask(order, all, made, packet)) return made;
+    try {
+      const MountSet mounts(plan.mounts, mounter_.get());
+      for (const UniqueFd& fd : mounts.descriptors()) all.push_back(fd.get());
+      if (ask(order, all, made, packet)) return made;
+    } catch (const MounterEnded&) {
+      bury_ended();
+      if (tries == 1) throw;
+    }
   }
   throw HostError("cloche-warden has ended, which makes the boxes of the linux engine");
 }

@@ -18,8 +18,10 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -42,6 +44,17 @@ struct WardenEnds {
   std::chrono::milliseconds within{60'000};
 };
 
+// What boxes may be made of, for a program that enters a jail: native/warden/gate.h.
+struct WardenGate {
+  struct File {
+    std::filesystem::path path;
+    bool is_read_only = false;
+  };
+  std::vector<File> mounts;  // as they are now; what is not there is left out
+  std::filesystem::path images;
+  int runsc = -1;
+};
+
 class Warden {
  public:
   // Empty: there is none.
@@ -51,8 +64,9 @@ class Warden {
   Warden& operator=(const Warden&) = delete;
 
   // For a program that enters a jail afterwards, in which it can start none: starts the process,
-  // and one that begins others in its place (native/warden/starter.h). Throws HostError.
-  void begin();
+  // and one that begins others in its place (native/warden/starter.h). Without a gate boxes are
+  // made of anything that this user has. Throws HostError.
+  void begin(const std::optional<WardenGate>& gate = {});
 
   // Throws HostError with one sentence that names the step, the cause and the remedy.
   std::unique_ptr<Box> make(const BoxPlan& plan);
@@ -99,6 +113,7 @@ class Warden {
   UniqueFd process_ GUARDED_BY(mutex_);  // where the starter has begun it
   pid_t pid_ GUARDED_BY(mutex_) = -1;    // where this process has
   UniqueFd starter_ GUARDED_BY(mutex_);  // none: this process starts it
+  std::string gate_ GUARDED_BY(mutex_);  // a variable of its environment; empty: none
   pid_t starter_pid_ GUARDED_BY(mutex_) = -1;
   bool has_begun_ GUARDED_BY(mutex_) = false;       // once
   std::deque<SteadyTime> ends_ GUARDED_BY(mutex_);  // the last ones

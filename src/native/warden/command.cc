@@ -57,7 +57,7 @@ class Command {
     char** const table =
         static_cast<char**>(::mmap(nullptr, count * sizeof(char*), PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (table == MAP_FAILED || plan_.request.arguments == 0) return false;
+    if (static_cast<void*>(table) == MAP_FAILED || plan_.request.arguments == 0) return false;
     char* at = text;
     const auto next = [&]() -> char* {
       if (at >= text + size) return nullptr;

@@ -22,7 +22,8 @@ namespace cloche::warden {
 namespace {
 
 constexpr const char* own_prefix = "cloche-";
-constexpr std::string_view programs = "cloche-programs";
+constexpr const char* programs_folder = "cloche-programs";
+constexpr std::string_view programs = programs_folder;
 
 struct Controller {
   const char* name;
@@ -142,7 +143,7 @@ bool is_of(pid_t pid, pid_t program) {
 // A group with processes of its own has none below it that are limited. False: others are in it.
 bool move_programs(const Fd& folder, pid_t program) {
   static Text room;
-  const Fd to = make_folder(folder, programs.data());
+  const Fd to = make_folder(folder, programs_folder);
   constexpr int most_looks = 8;  // while they start others
   for (int look = 0; to && look < most_looks; ++look) {
     std::string_view all = read_at(folder, "cgroup.procs", room);

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "native/warden/gate.h"
 #include "native/warden/identity.h"
 #include "native/warden/mounts.h"
 #include "native/warden/packet.h"
@@ -65,6 +66,7 @@ int make_tree(int source, bool is_read_only, Fd& tree) {
   struct stat of{};
   if (::fstat(source, &of) != 0) return errno;
   if (!is_mountable(of.st_mode)) return EINVAL;
+  if (!gate().lets_mount(of, is_read_only)) return ESTALE;
   const Fd users = map_owner(of);
   if (!users) return errno;
   tree.reset(
@@ -88,16 +90,16 @@ int make_tree(int source, bool is_read_only, Fd& tree) {
 
 }  // namespace
 
-bool start_mounter(int socket) noexcept {
+pid_t start_mounter(int socket) noexcept {
   Fd own(socket);
-  if (::fcntl(own.get(), F_GETFD) < 0) return true;  // nobody wants one
+  if (::fcntl(own.get(), F_GETFD) < 0) return 0;
   const pid_t pid = ::fork();
   if (pid == 0) {
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     ::close(socket_fd);
     serve_mounts(own.get());
   }
-  return pid > 0;
+  return pid;
 }
 
 }  // namespace cloche::warden

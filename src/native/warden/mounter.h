@@ -5,10 +5,12 @@
 // Cloche alone.
 #pragma once
 
+#include <sys/types.h>
+
 namespace cloche::warden {
 
 // Starts it, where a socket with that number is open, which it alone has from then on. It ends with
-// this process, and when the other end is closed. False with errno.
-bool start_mounter(int socket) noexcept;
+// this process, and when the other end is closed. Its process; 0: nobody wants one; -1 with errno.
+pid_t start_mounter(int socket) noexcept;
 
 }  // namespace cloche::warden

@@ -8,6 +8,8 @@
 
 #include <cstring>
 
+#include "native/warden/gate.h"
+
 namespace cloche::warden {
 namespace {
 
@@ -27,6 +29,7 @@ Outcome find(const MountOrder& order, Fd& tree) {
   CLOCHE_STEP(Step::mounts, ::fstat(tree.get(), &of));
   if (!is_mountable(of.st_mode) || of.st_dev != order.device || of.st_ino != order.inode)
     return {Step::mounts, ESTALE};
+  if (!gate().lets_mount(of, order.is_read_only)) return {Step::mounts, ESTALE};
   return outcome_of(Step::mounts, confine_tree(tree, order.is_read_only));
 }
 

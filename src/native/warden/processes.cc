@@ -60,12 +60,17 @@ std::uint64_t kilobytes_of(std::string_view text, std::string_view name) {
   return number_of(text, name) << 10;
 }
 
+// Tables of its pages, and of each thread its stack in the kernel with what else that keeps for it.
+std::uint64_t kernel_memory(std::string_view status) {
+  constexpr std::uint64_t bytes_of_thread = 28 << 10;
+  return kilobytes_of(status, "VmPTE:") + number_of(status, "Threads:") * bytes_of_thread;
+}
+
 // gVisor says only how much memory a process has of any kind.
 std::uint64_t own_memory(std::string_view status) {
   if (line_with(status, "RssAnon:") == std::string_view::npos)
     return kilobytes_of(status, "VmRSS:");
-  return kilobytes_of(status, "RssAnon:") + kilobytes_of(status, "VmSwap:") +
-         kilobytes_of(status, "VmPTE:");
+  return kilobytes_of(status, "RssAnon:") + kilobytes_of(status, "VmSwap:") + kernel_memory(status);
 }
 
 // Of the address space of a process what is not its own to write.
@@ -361,14 +366,14 @@ Processes::Use Processes::exact_use() noexcept {
     if (has_memory_of_parent(pid, status.text)) return;
     const std::uint64_t own = own_memory(status.text);
     const std::uint64_t shared = kilobytes_of(status.text, "RssShmem:");
-    const std::uint64_t tables = kilobytes_of(status.text, "VmPTE:");
     const std::string_view sums = read_text(proc_path(status.by, "smaps_rollup").data(), text);
     if (sums.empty()) {  // it is gone, or hidden
       use.private_bytes += own;
       use.shared_bytes += shared;
       return;
     }
-    use.private_bytes += tables + kilobytes_of(sums, "Pss_Anon:") + kilobytes_of(sums, "SwapPss:");
+    use.private_bytes += kernel_memory(status.text) + kilobytes_of(sums, "Pss_Anon:") +
+                         kilobytes_of(sums, "SwapPss:");
     use.shared_bytes += kilobytes_of(sums, "Pss_Shmem:");
   });
   return use;

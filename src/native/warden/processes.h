@@ -49,7 +49,7 @@ class Processes {
 
   struct Use {
     std::uint64_t count = 0;
-    std::uint64_t private_bytes = 0;  // of all, with the tables of their pages
+    std::uint64_t private_bytes = 0;  // of all, with what the kernel keeps for them
     std::uint64_t shared_bytes = 0;  // pages of files in memory, and of what they share without one
     std::uint64_t mapped_bytes = 0;  // address space that may be of memory without a file
     pid_t largest = 0;

@@ -32,10 +32,14 @@ constexpr std::array devices_of_box{
     Device{"random", "/dev/random"}, Device{"urandom", "/dev/urandom"}, Device{"tty", "/dev/tty"}};
 // Of the machine, not of the box; the kernel would refuse most of them to the box's root anyway.
 // Who reads of locks, of which there are as many as he likes, keeps the whole machine from its own.
-constexpr std::array hidden_files{"/proc/kcore",         "/proc/keys",       "/proc/kallsyms",
-                                  "/proc/sysrq-trigger", "/proc/timer_list", "/proc/interrupts",
-                                  "/proc/cmdline",       "/proc/locks"};
-constexpr std::array hidden_folders{"/proc/acpi", "/proc/scsi", "/proc/bus", "/proc/fs"};
+// What programs read to know how busy their machine is (stat, meminfo, loadavg, uptime, vmstat) stays.
+constexpr std::array hidden_files{
+    "/proc/kcore",      "/proc/keys",      "/proc/kallsyms",      "/proc/sysrq-trigger",
+    "/proc/timer_list", "/proc/cmdline",   "/proc/interrupts",    "/proc/softirqs",
+    "/proc/locks",      "/proc/diskstats", "/proc/latency_stats", "/proc/partitions",
+    "/proc/modules",    "/proc/schedstat", "/proc/sched_debug",   "/proc/timer_stats"};
+constexpr std::array hidden_folders{"/proc/acpi", "/proc/asound", "/proc/bus",      "/proc/driver",
+                                    "/proc/fs",   "/proc/irq",    "/proc/pressure", "/proc/scsi"};
 
 // The file system in memory that holds all that a box changes.
 Outcome make_storage(const RootPlan& plan, Fd& storage) {

@@ -173,10 +173,11 @@ class Packer {
     std::string_view rest(names.data(), static_cast<std::size_t>(size));
     while (!rest.empty()) {
       const std::size_t end = rest.find('\0');
+      const char* const text = rest.data();  // each has a zero behind it
       const std::string_view name = rest.substr(0, end);
       rest.remove_prefix(std::min(end + 1, rest.size()));
       if (!name.starts_with("user.") || name.starts_with(overlay_attributes)) continue;
-      const ssize_t got = ::fgetxattr(fd, name.data(), value.data(), value.size());
+      const ssize_t got = ::fgetxattr(fd, text, value.data(), value.size());
       if (got < 0) {
         fail(errno);
         return;

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "native/warden/box.h"
+#include "native/warden/gate.h"
 #include "native/warden/groups.h"
 #include "native/warden/identity.h"
 #include "native/warden/large_files.h"
@@ -58,6 +59,11 @@ bool answer_box(int socket, MakeBox& plan, Packet& packet, Spaces& spaces, Group
       (plan.mounts > 0) != static_cast<bool>(parts.mounts.orders)) {
     made.failed = Step::namespaces;
     made.error = EINVAL;
+  } else if (!gate().lets_image(parts.image.get()) ||
+             (parts.begin_with && !gate().lets_begin_with(parts.begin_with.get())) ||
+             (parts.runsc && !gate().lets_run(parts.runsc.get()))) {
+    made.failed = Step::overlay;
+    made.error = EACCES;
   } else {
     Spaces::Started started = make_box(plan, std::move(parts), spaces, groups);
     made.failed = started.outcome.failed;
@@ -91,14 +97,18 @@ bool take_orders(int socket, Spaces& spaces, Groups& groups, LargeFiles& files) 
   return answer_box(socket, plan, packet, spaces, groups);
 }
 
-void bury(int signals, Spaces& spaces, Groups& groups) {
+// False: it was the mounter, without which there are no boxes with folders of the host, and which
+// only root could begin anew.
+bool bury(int signals, pid_t mounter, Spaces& spaces, Groups& groups) {
   signalfd_siginfo info{};
   while (::read(signals, &info, sizeof info) > 0) continue;
   for (pid_t pid = ::waitpid(-1, nullptr, WNOHANG); pid > 0;
        pid = ::waitpid(-1, nullptr, WNOHANG)) {
+    if (pid == mounter) return false;
     spaces.end(pid);
     groups.end(pid);
   }
+  return true;
 }
 
 // For this process, and what it starts. Guests may have as many descriptors on their way as each may
@@ -115,10 +125,11 @@ void take_all_descriptors() {
 
 int serve_boxes(int socket, const char* group_folder, pid_t program) noexcept {
   take_all_descriptors();
-  if (::geteuid() == 0 && !start_mounter(mounter_fd)) return 1;
+  set_score(Fd(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)), score_of_warden);
+  const pid_t mounter = ::geteuid() == 0 ? start_mounter(mounter_fd) : 0;
+  if (mounter < 0) return 1;
   static Groups groups;
   groups.begin(group_folder, program);
-  set_score(Fd(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)), score_of_warden);
   if (!become_nobody()) return 1;
   sigset_t child{};
   sigemptyset(&child);
@@ -131,7 +142,7 @@ int serve_boxes(int socket, const char* group_folder, pid_t program) noexcept {
   for (;;) {
     std::array<pollfd, 2> waiting{{{socket, POLLIN, 0}, {signals.get(), POLLIN, 0}}};
     if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return 1;
-    if (waiting[1].revents != 0) bury(signals.get(), spaces, groups);
+    if (waiting[1].revents != 0 && !bury(signals.get(), mounter, spaces, groups)) return 1;
     if (waiting[0].revents != 0 && !take_orders(socket, spaces, groups, files)) return 0;
   }
 }

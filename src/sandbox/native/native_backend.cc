@@ -210,6 +210,7 @@ CleanOutput NativeBackend::clean_output(net::StreamScrubber::Holding holding) co
 }
 
 std::vector<native::HostMount> NativeBackend::mounts() const {
+  note_guest_folders(options_.mounts);
   std::vector<native::HostMount> mounts;
   for (const Mount& mount : options_.mounts) {
     need_mount_point(mount.guest_path);

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/guest_folders.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -40,6 +41,28 @@ void need_mount_point(const std::string& guest_path) {
     if (is_within(path, place))
       throw request_error(fmt::format("cannot mount at '{}': what is in {} is the system's own",
                                       guest_path, place));
+  }
+}
+
+void need_apart(const Mount& mount, std::span<const OwnPlace> places) {
+  std::error_code error;
+  const std::filesystem::path host = std::filesystem::weakly_canonical(mount.host_path, error);
+  for (const OwnPlace& place : places) {
+    const std::filesystem::path own = std::filesystem::weakly_canonical(place.path, error);
+    if (place.path.empty() || (!is_within(own, host) && !is_within(host, own))) continue;
+    throw request_error(
+        fmt::format("cannot mount {} at {}{}: {} of Cloche is there ({}), which no guest may have; "
+                    "mount a folder beside it, or have it elsewhere",
+                    mount.host_path.string(), mount.guest_path,
+                    mount.access == Mount::Access::read_only ? "" : " to be written", place.name,
+                    place.path.string()),
+        Errno::perm);
+  }
+}
+
+void note_guest_folders(std::span<const Mount> mounts) {
+  for (const Mount& mount : mounts) {
+    if (mount.access == Mount::Access::read_write) guest_folders().add(mount.host_path);
   }
 }
 

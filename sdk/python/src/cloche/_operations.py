@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import secrets
+import stat as stat_bits
 import tarfile
 from pathlib import Path
 from typing import IO, Any, Dict, Generator, Iterable, Mapping, Optional, Sequence, Tuple, TypeVar, Union
@@ -16,6 +17,7 @@ from typing import IO, Any, Dict, Generator, Iterable, Mapping, Optional, Sequen
 from ._errors import SandboxArgumentError, SandboxError, error_of_name
 from ._given import StrPath as StrPath
 from ._given import bytes_of, check_number, local_path, mapping_of, names_of, variables
+from ._places import Place, note_guest_folder
 from ._table import Table
 from ._types import FileDetails, FileInfo, HistoryEntry, Mount, Packages, Usage
 from ._wire import from_base64, to_base64
@@ -43,6 +45,9 @@ def create_params(timeout_ms: Amount, fs_limit_bytes: Amount, packages: Iterable
         params["env"] = variables(env)
     listed = [mount if isinstance(mount, Mount) else _mount(mount) for mount in mounts]
     if listed:
+        for mount in listed:
+            if not mount.read_only:
+                note_guest_folder(local_path(mount.host, "the host of a mount"))
         params["mounts"] = [{"host": local_path(m.host, "the host of a mount"), "guest": m.guest, "readOnly": m.read_only}
                             for m in listed]
     if network is not None:
@@ -211,7 +216,7 @@ def glob(pattern: str) -> Operation[list[str]]:
 def upload(local: StrPath, remote: StrPath) -> Operation[None]:
     source = Path(local_path(local))
     if not source.is_dir():
-        with open(source, "rb") as file:
+        with Place(str(source)) as place, open(place.open(os.O_RDONLY), "rb") as file:
             append = False
             while True:
                 part = file.read(CHUNK_BYTES)
@@ -219,12 +224,50 @@ def upload(local: StrPath, remote: StrPath) -> Operation[None]:
                     break
                 yield "files.write", {"path": remote, "data": to_base64(part), "append": append}
                 append = True
-        yield "files.chmod", {"path": remote, "mode": source.stat().st_mode & 0o777}
+            yield "files.chmod", {"path": remote, "mode": os.fstat(file.fileno()).st_mode & 0o777}
         return
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
-        tar.add(str(source), arcname=".", filter=_without_owner)
+        _pack(tar, str(source))
     yield "files.tarIn", {"path": remote, "data": to_base64(archive.getvalue())}
+
+
+def _pack(tar: tarfile.TarFile, source: str) -> None:
+    """Follows no link, also none that a guest puts there meanwhile."""
+    if not hasattr(os, "fwalk"):
+        tar.add(source, arcname=".", filter=_without_owner)
+        return
+    with Place(source) as place:
+        root = place.open(os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            tar.addfile(_member(tar, ".", ".", root))
+            for folder, folders, files, at in os.fwalk(".", dir_fd=root):
+                for name in folders + files:
+                    _pack_one(tar, os.path.join(folder, name), name, at)
+        finally:
+            os.close(root)
+
+
+def _member(tar: tarfile.TarFile, path: str, name: str, at: int) -> tarfile.TarInfo:
+    there = os.stat(name, dir_fd=at, follow_symlinks=False)
+    member = tarfile.TarInfo(path)
+    member.mode, member.mtime = stat_bits.S_IMODE(there.st_mode), int(there.st_mtime)
+    if stat_bits.S_ISDIR(there.st_mode):
+        member.type = tarfile.DIRTYPE
+    elif stat_bits.S_ISLNK(there.st_mode):
+        member.type, member.linkname = tarfile.SYMTYPE, os.readlink(name, dir_fd=at)
+    elif stat_bits.S_ISFIFO(there.st_mode):
+        member.type = tarfile.FIFOTYPE
+    return _without_owner(member)
+
+
+def _pack_one(tar: tarfile.TarFile, path: str, name: str, at: int) -> None:
+    mode = os.stat(name, dir_fd=at, follow_symlinks=False).st_mode
+    if stat_bits.S_ISREG(mode):
+        with open(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at), "rb") as file:
+            tar.addfile(_without_owner(tar.gettarinfo(arcname=path, fileobj=file)), file)
+    elif stat_bits.S_ISDIR(mode) or stat_bits.S_ISLNK(mode) or stat_bits.S_ISFIFO(mode):
+        tar.addfile(_member(tar, path, name, at))
 
 
 def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -243,26 +286,27 @@ def download(remote: StrPath, local: StrPath) -> Operation[None]:
             _extract(tar, target)
         return
     if target.is_dir():
-        target = target / info["name"]
-    target = Path(os.path.realpath(target))  # a link to it stays one
-    if target.exists() and not target.is_file():  # a device or a pipe takes the bytes itself
-        with open(target, "wb") as file:
-            yield from _copy(remote, file)
-        return
-    mode = target.stat().st_mode & 0o777 if target.exists() else None
-    if not target.parent.is_dir():
+        target = target / os.path.basename(info["name"])
+    if not Path(os.path.realpath(target)).parent.is_dir():
         raise error_of_name("ENOENT", f"there is no folder {target.parent} of this machine: make it first")
-    part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
-    with open(part, "xb", opener=lambda path, flags: os.open(path, flags, 0o666 if mode is None else 0o600)) as file:
-        try:
-            if mode is not None:
-                os.chmod(part, mode)
-            yield from _copy(remote, file)
-            file.close()  # all of it is there
-            os.replace(part, target)
-        except BaseException:
-            part.unlink()
-            raise
+    with Place(str(target)) as place:  # a link to it stays one
+        there = place.stat()
+        if there is not None and not stat_bits.S_ISREG(there.st_mode):  # a device or a pipe takes the bytes itself
+            with open(place.open(os.O_WRONLY), "wb") as file:
+                yield from _copy(remote, file)
+            return
+        suffix = f".{secrets.token_hex(4)}.part"
+        mode = 0o666 if there is None else 0o600
+        with open(place.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, suffix), "wb") as file:
+            try:
+                if there is not None:
+                    os.chmod(file.fileno(), there.st_mode & 0o777)
+                yield from _copy(remote, file)
+                file.close()  # all of it is there
+                place.take(suffix)
+            except BaseException:
+                place.drop(suffix)
+                raise
 
 
 def _copy(remote: StrPath, file: IO[bytes]) -> Operation[None]:

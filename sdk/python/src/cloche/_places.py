@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of this machine that are copied to and from sandboxes.
+
+A guest may put a link into a folder of this machine that it has by a mount. Such a link leads to what is in that
+folder, or is refused; links elsewhere are the user's, and are followed.
+"""
+from __future__ import annotations
+
+import os
+import stat
+from types import TracebackType
+from typing import List, Optional, Set, Tuple, Type
+
+_MOST_LINKS = 40
+
+_guests: Set[Tuple[int, int]] = set()
+
+
+def note_guest_folder(path: str) -> None:
+    """What is mounted to be written is a guest's from now on."""
+    try:
+        of = os.stat(path)
+    except OSError:
+        return  # whoever mounts it is told
+    if stat.S_ISDIR(of.st_mode):
+        _guests.add((of.st_dev, of.st_ino))
+
+
+class Place:
+    """Where a file is, or is to be. Its folder is held: what is moved or replaced meanwhile leads nowhere else."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._folder: Optional[int] = None
+        self._name = os.path.realpath(path)
+        if _guests and hasattr(os, "O_PATH"):
+            self._folder, self._name = _Walk(path).go()
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        if self._folder is not None:
+            os.close(self._folder)
+
+    def stat(self) -> Optional[os.stat_result]:
+        """Of what is there; None: nothing."""
+        try:
+            return os.stat(self._name, dir_fd=self._folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def open(self, flags: int, mode: int = 0o666, suffix: str = "") -> int:
+        """A descriptor of it, or of what lies beside it."""
+        flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        try:
+            return os.open(self._name + suffix, flags, mode, dir_fd=self._folder)
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, self.path) from None
+
+    def take(self, suffix: str) -> None:
+        """What lies beside it takes its place."""
+        os.replace(self._name + suffix, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+
+    def drop(self, suffix: str) -> None:
+        os.unlink(self._name + suffix, dir_fd=self._folder)
+
+
+class _Walk:
+    """A path, followed step by step from folders that are held."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._steps: List[int] = []
+        self._left: List[Tuple[str, int]] = []  # the next name last, with the step above which it may not lead
+
+    def go(self) -> Tuple[int, str]:
+        try:
+            self._begin()
+            self._push(self._path, 0)
+            return self._follow(), self._name
+        except OSError as error:
+            if error.filename is None:
+                raise
+            raise type(error)(error.errno, error.strerror, self._path) from None
+        finally:
+            for step in self._steps:
+                os.close(step)
+
+    def _begin(self) -> None:
+        for step in self._steps:
+            os.close(step)
+        self._steps = []
+        self._steps.append(os.open("/", os.O_PATH | os.O_CLOEXEC))
+
+    def _push(self, text: str, floor: int) -> None:
+        self._left += [(name, floor) for name in reversed(text.split("/")) if name not in ("", ".")]
+
+    def _follow(self) -> int:
+        links = 0
+        self._name = "."
+        while self._left:
+            self._name, floor = self._left.pop()
+            if self._name == "..":
+                if floor and len(self._steps) - 1 <= floor:
+                    raise self._refusal()
+                if len(self._steps) > 1:
+                    os.close(self._steps.pop())
+                self._name = "."
+                continue
+            try:
+                step = os.open(self._name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._steps[-1])
+            except FileNotFoundError:
+                if self._left:
+                    raise
+                break
+            mode = os.fstat(step).st_mode
+            if stat.S_ISLNK(mode):
+                text = os.readlink("", dir_fd=step)
+                os.close(step)
+                links += 1
+                if links > _MOST_LINKS:
+                    raise OSError(40, "Too many levels of symbolic links", self._path)
+                self._splice(text, floor)
+            elif stat.S_ISDIR(mode) and self._left:
+                self._steps.append(step)
+            else:
+                os.close(step)
+                if self._left:
+                    raise NotADirectoryError(20, "Not a directory", self._path)
+        return os.dup(self._steps[-1])
+
+    def _splice(self, text: str, floor: int) -> None:
+        for at in range(len(self._steps) - 1, 0, -1):
+            of = os.fstat(self._steps[at])
+            if (of.st_dev, of.st_ino) in _guests:
+                floor = max(floor, at)
+                break
+        if text.startswith("/"):
+            if floor:
+                raise self._refusal()
+            self._begin()
+        self._push(text, floor)
+        self._name = "."
+
+    def _refusal(self) -> PermissionError:
+        return PermissionError(13, "a link in a folder that guests may write to leads out of it", self._path)

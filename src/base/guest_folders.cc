@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/guest_folders.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/errno.h"
+
+namespace cloche {
+namespace {
+
+constexpr int most_links = 40;  // as the kernel
+
+UniqueFd open_step(int folder, const std::string& name, int flags) {
+  return UniqueFd(::openat(folder, name.c_str(), O_PATH | O_CLOEXEC | flags));
+}
+
+bool is_same(int one, int other) {
+  struct stat a{}, b{};
+  return ::fstat(one, &a) == 0 && ::fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
+}
+
+// Of a link that is open; with errno.
+std::string text_of(int link) {
+  std::array<char, PATH_MAX> text;
+  const ssize_t size = ::readlinkat(link, "", text.data(), text.size());
+  if (size == static_cast<ssize_t>(text.size())) errno = ENAMETOOLONG;
+  if (size <= 0 || size == static_cast<ssize_t>(text.size())) return {};
+  return {text.data(), static_cast<std::size_t>(size)};
+}
+
+// A link of the kernel's own, as /proc/self/fd/1, to what has no path.
+bool leads_to_no_path(int link, const std::string& text) {
+  struct statfs of{};
+  return !text.starts_with('/') && ::fstatfs(link, &of) == 0 && of.f_type == PROC_SUPER_MAGIC &&
+         text.find(':') != text.npos;
+}
+
+}  // namespace
+
+// The folders that a path has led through, from the root on, and what is left of it.
+class GuestFolders::Walk {
+ public:
+  Walk(const GuestFolders& folders, const std::string& path) : folders_(folders), path_(path) {}
+
+  Result<HostPlace, Error> go(LastLink last) {
+    if (path_.empty()) return fail(ENOENT);
+    if (!begin()) return fail(errno);
+    push_words(path_, 0);
+    const bool ends_in_folder = path_.ends_with('/') || path_.ends_with("/.");
+    while (!left_.empty()) {
+      const Word word = std::move(left_.back());
+      left_.pop_back();
+      if (word.text == "..") {
+        if (!go_up(word)) return refuse();
+        continue;
+      }
+      const bool is_last = left_.empty();
+      UniqueFd next = open_step(here(), word.text, O_NOFOLLOW);
+      if (!next && errno == ENOENT && is_last && !ends_in_folder)
+        return HostPlace{give_here(), word.text, {}};
+      struct stat of{};
+      if (!next || ::fstat(next.get(), &of) != 0) return fail(errno);
+      if (S_ISLNK(of.st_mode) && !(is_last && last == LastLink::kept && !ends_in_folder)) {
+        Result<UniqueFd, Error> thing = follow(next.get(), word);
+        if (!thing) return std::move(thing).error();
+        if (*thing) return HostPlace{give_here(), word.text, *std::move(thing)};
+      } else if (S_ISDIR(of.st_mode)) {
+        steps_.push_back({std::move(next), word.text, false});
+        steps_.back().is_guests = folders_.has(here());
+      } else if (!is_last || ends_in_folder) {
+        return fail(ENOTDIR);
+      } else {
+        return HostPlace{give_here(), word.text, std::move(next)};
+      }
+    }
+    return folder_place();
+  }
+
+ private:
+  struct Step {
+    UniqueFd fd;
+    std::string name;  // in the one before
+    bool is_guests = false;
+  };
+  struct Word {
+    std::string text;
+    std::size_t floor = 0;  // the step above which it may not lead
+  };
+
+  int here() const { return steps_.back().fd.get(); }
+  UniqueFd give_here() { return std::move(steps_.back().fd); }
+
+  bool begin() {
+    if (path_.starts_with('/')) return begin_with(open_step(AT_FDCWD, "/", 0));
+    return begin_with(open_step(AT_FDCWD, ".", 0));
+  }
+
+  // With all that are above it, as far as they can be seen.
+  bool begin_with(UniqueFd folder) {
+    if (!folder) return false;
+    steps_.clear();
+    steps_.push_back({std::move(folder), {}, false});
+    for (;;) {
+      UniqueFd above = open_step(here(), "..", 0);
+      if (!above || is_same(above.get(), here())) break;
+      steps_.push_back({std::move(above), {}, false});
+    }
+    std::ranges::reverse(steps_);
+    for (Step& step : steps_) step.is_guests = folders_.has(step.fd.get());
+    return true;
+  }
+
+  void push_words(std::string_view text, std::size_t floor) {
+    std::vector<Word> words;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find('/', at), text.size());
+      const std::string_view word = text.substr(at, end - at);
+      if (!word.empty() && word != ".") words.push_back({std::string(word), floor});
+      at = end + 1;
+    }
+    left_.insert(left_.end(), std::make_move_iterator(words.rbegin()),
+                 std::make_move_iterator(words.rend()));
+  }
+
+  // False: a guest's link leads out.
+  bool go_up(const Word& word) {
+    if (word.floor > 0 && steps_.size() - 1 <= word.floor) return false;
+    if (steps_.size() > 1) steps_.pop_back();
+    return true;
+  }
+
+  // Puts what a link says in its place; a descriptor of what it leads to where that has no path.
+  Result<UniqueFd, Error> follow(int link, const Word& word) {
+    if (++links_ > most_links) return fail(ELOOP);
+    const std::string text = text_of(link);
+    if (text.empty()) return fail(errno == 0 ? ENOENT : errno);
+    std::size_t floor = word.floor;
+    for (std::size_t i = steps_.size(); i-- > 1;) {
+      if (!steps_[i].is_guests) continue;
+      floor = std::max(floor, i);
+      break;
+    }
+    if (text.starts_with('/')) {
+      if (floor > 0) return refuse();
+      if (!begin_with(open_step(AT_FDCWD, "/", 0))) return fail(errno);
+    } else if (left_.empty() && leads_to_no_path(link, text)) {
+      UniqueFd thing = open_step(here(), word.text, 0);
+      if (!thing) return fail(errno);
+      return thing;
+    }
+    push_words(text, floor);
+    return UniqueFd();
+  }
+
+  HostPlace folder_place() {
+    HostPlace place;
+    place.found = give_here();
+    place.name = std::move(steps_.back().name);
+    steps_.pop_back();
+    if (place.name.empty() || steps_.empty()) place.name.clear();
+    if (!steps_.empty()) place.folder = give_here();
+    return place;
+  }
+
+  Error fail(int error) const {
+    return {ErrorKind::host, errno_from_host(error),
+            fmt::format("{}: {}", path_, std::strerror(error))};
+  }
+  Error refuse() const {
+    return {ErrorKind::host, Errno::acces,
+            fmt::format("{} leads through a link in a folder that guests may write to, and out of "
+                        "that folder: name the place that you mean",
+                        path_)};
+  }
+
+  const GuestFolders& folders_;
+  const std::string& path_;
+  std::vector<Step> steps_;
+  std::vector<Word> left_;  // the next one last
+  int links_ = 0;
+};
+
+std::string HostPlace::path() const {
+  if (name.empty()) return fmt::format("/proc/self/fd/{}", found.get());
+  return fmt::format("/proc/self/fd/{}/{}", folder.get(), name);
+}
+
+GuestFolders::Identity GuestFolders::identity_of(int fd) {
+  constexpr std::uint64_t ns_per_s = 1'000'000'000;
+  struct statx of{};
+  if (::statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO | STATX_BTIME, &of) !=
+          0 ||
+      !S_ISDIR(of.stx_mode))
+    return {};
+  const std::uint64_t made =
+      (of.stx_mask & STATX_BTIME) == 0
+          ? 0
+          : static_cast<std::uint64_t>(of.stx_btime.tv_sec) * ns_per_s + of.stx_btime.tv_nsec;
+  return {(std::uint64_t{of.stx_dev_major} << 32) | of.stx_dev_minor, of.stx_ino, made};
+}
+
+void GuestFolders::add(const std::string& path) {
+  const UniqueFd folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return;
+  const Identity identity = identity_of(folder.get());
+  if (identity == Identity()) return;
+  const MutexLock lock(mutex_);
+  known_.insert(identity);
+}
+
+bool GuestFolders::has(int fd) const {
+  {
+    const MutexLock lock(mutex_);
+    if (known_.empty()) return false;
+  }
+  const Identity identity = identity_of(fd);
+  const MutexLock lock(mutex_);
+  return known_.contains(identity);
+}
+
+Result<HostPlace, Error> GuestFolders::find(const std::string& path, LastLink last) const {
+  return Walk(*this, path).go(last);
+}
+
+Result<UniqueFd, Error> GuestFolders::open(const std::string& path) const {
+  auto place = find(path, LastLink::followed);
+  if (!place) return std::move(place).error();
+  if (!place->found)
+    return Error(ErrorKind::host, Errno::noent, fmt::format("{}: {}", path, std::strerror(ENOENT)));
+  return std::move(place->found);
+}
+
+GuestFolders& guest_folders() {
+  static GuestFolders& folders = *new GuestFolders;
+  return folders;
+}
+
+}  // namespace cloche

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/guest_folders.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/fs.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "base/temp_dir_testing.h"
+
+namespace cloche {
+namespace {
+
+namespace fs = std::filesystem;
+
+class GuestFoldersTest : public ::testing::Test {
+ protected:
+  GuestFoldersTest() {
+    fs::create_directories(at("shared/sub/deep"));
+    fs::create_directories(at("other"));
+    root_.write("other/secret", "secret");
+    root_.write("shared/file", "of the guest");
+    root_.write("shared/sub/file", "below");
+  }
+  std::string at(const std::string& name) const { return root_.path() / name; }
+  void link(const std::string& target, const std::string& name) const {
+    fs::create_symlink(target, at(name));
+  }
+  // What is read there; the errno's name where it is refused.
+  std::string read(const std::string& path) const {
+    const auto found = folders_.open(path);
+    if (!found) return std::string(errno_info(found.error().code()).name);
+    UniqueFd file(::open(("/proc/self/fd/" + std::to_string(found->get())).c_str(), O_RDONLY));
+    std::array<char, 64> text{};
+    const ssize_t got = ::read(file.get(), text.data(), text.size());
+    return got < 0 ? "folder" : std::string(text.data(), static_cast<std::size_t>(got));
+  }
+
+  const TempDir root_;
+  GuestFolders folders_;
+};
+
+TEST_F(GuestFoldersTest, WithoutOnePathsLeadWhereTheyDo) {
+  link("shared", "first");
+  link(at("other") + "//./", "shared/out");
+  link("../../../other/secret", "shared/sub/deep/far");
+  link("loop", "loop");
+  EXPECT_EQ(read(at("first/out/secret")), "secret");
+  EXPECT_EQ(read(at("first/sub/deep/far")), "secret");
+  EXPECT_EQ(read(at("shared/sub/../../other/./secret")), "secret");
+  EXPECT_EQ(read(at("loop")), "ELOOP");
+  EXPECT_EQ(read(at("loop/x")), "ELOOP");
+  EXPECT_EQ(read(at("none")), "ENOENT");
+  EXPECT_EQ(read(at("none/x")), "ENOENT");
+  EXPECT_EQ(read(at("shared/file/x")), "ENOTDIR");
+  EXPECT_EQ(read(at("shared/file/")), "ENOTDIR");
+  EXPECT_EQ(read(at("shared/")), "folder");
+  EXPECT_EQ(read("/"), "folder");
+  EXPECT_EQ(read("/.."), "folder");
+  EXPECT_EQ(read(""), "ENOENT");
+}
+
+TEST_F(GuestFoldersTest, LinksOfGuestsLeadNotOut) {
+  folders_.add(at("shared"));
+  link("../other", "shared/up");
+  link(at("other"), "shared/absolute");
+  link("sub/deep/../../../other", "shared/round");
+  link("/proc/self/root", "shared/root");
+  link("up", "shared/second");
+  link("../shared/file", "shared/back_in");
+  for (const char* name : {"up", "absolute", "round", "root", "second", "back_in"}) {
+    EXPECT_EQ(read(at("shared/") + name), "EACCES") << name;
+    EXPECT_EQ(read(at("shared/") + name + "/secret"), "EACCES") << name;
+  }
+  // The user's own way there, and out of there.
+  link("shared", "users");
+  EXPECT_EQ(read(at("users/up/secret")), "EACCES");
+  EXPECT_EQ(read(at("users/file")), "of the guest");
+  EXPECT_EQ(read(at("users/../other/secret")), "secret");
+  link(at("other"), "elsewhere");
+  EXPECT_EQ(read(at("elsewhere/secret")), "secret");
+}
+
+TEST_F(GuestFoldersTest, LinksWithinOneAreFollowed) {
+  folders_.add(at("shared"));
+  link("file", "shared/same");
+  link("sub", "shared/folder");
+  link("../file", "shared/sub/above");
+  link("../sub/deep/../file", "shared/sub/round");
+  EXPECT_EQ(read(at("shared/same")), "of the guest");
+  EXPECT_EQ(read(at("shared/folder/file")), "below");
+  EXPECT_EQ(read(at("shared/folder/above")), "of the guest");
+  EXPECT_EQ(read(at("shared/sub/round")), "below");
+}
+
+// Who has the one within is not to name what lies around it.
+TEST_F(GuestFoldersTest, OneInAnotherHasBordersOfItsOwn) {
+  folders_.add(at("shared"));
+  folders_.add(at("shared/sub"));
+  link("../file", "shared/sub/above");
+  link("sub/file", "shared/down");
+  link("deep/../file", "shared/sub/within");
+  EXPECT_EQ(read(at("shared/sub/above")), "EACCES");
+  EXPECT_EQ(read(at("shared/down")), "below");
+  EXPECT_EQ(read(at("shared/sub/within")), "below");
+}
+
+TEST_F(GuestFoldersTest, APlaceIsWhereAFileIsMade) {
+  folders_.add(at("shared"));
+  link("../other/secret", "shared/new");
+  link("nothing_yet", "shared/later");
+  const auto kept = folders_.find(at("shared/new"), GuestFolders::LastLink::kept);
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->name, "new");
+  EXPECT_FALSE(folders_.find(at("shared/new"), GuestFolders::LastLink::followed));
+  const auto later = folders_.find(at("shared/later"), GuestFolders::LastLink::followed);
+  ASSERT_TRUE(later);
+  EXPECT_FALSE(later->found);
+  EXPECT_EQ(later->name, "nothing_yet");
+  // It is that folder, wherever it is by now.
+  fs::rename(at("shared"), at("moved"));
+  fs::create_directory_symlink("other", at("shared"));
+  UniqueFd file(::open(later->path().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  EXPECT_TRUE(file);
+  EXPECT_TRUE(fs::exists(at("moved/nothing_yet")));
+  const auto folder = folders_.find(at("moved/sub/"), GuestFolders::LastLink::kept);
+  ASSERT_TRUE(folder);
+  EXPECT_EQ(folder->name, "sub");
+}
+
+TEST_F(GuestFoldersTest, PathsFromHereHaveTheFoldersAboveToo) {
+  folders_.add(at("shared"));
+  link("../../../other", "shared/sub/deep/out");
+  link("../../file", "shared/sub/deep/in");
+  const fs::path before = fs::current_path();
+  fs::current_path(at("shared/sub/deep"));
+  EXPECT_EQ(read("out/secret"), "EACCES");
+  EXPECT_EQ(read("in"), "of the guest");
+  EXPECT_EQ(read("../file"), "below");
+  EXPECT_EQ(read("../../../other/secret"), "secret");
+  EXPECT_EQ(read("."), "folder");
+  fs::current_path(before);
+}
+
+TEST_F(GuestFoldersTest, WhatHasNoPathIsFoundAllTheSame) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const UniqueFd reader(ends[0]), writer(ends[1]);
+  const auto found = folders_.open("/proc/self/fd/" + std::to_string(writer.get()));
+  ASSERT_TRUE(found) << found.error().what();
+  struct stat of{};
+  ASSERT_EQ(::fstat(found->get(), &of), 0);
+  EXPECT_TRUE(S_ISFIFO(of.st_mode));
+}
+
+TEST_F(GuestFoldersTest, WhatIsNoFolderIsNoGuests) {
+  folders_.add(at("none"));
+  folders_.add(at("shared/file"));
+  link("../other/secret", "shared/out");
+  EXPECT_EQ(read(at("shared/out")), "secret");
+}
+
+// A folder and a link that are exchanged all the time.
+TEST_F(GuestFoldersTest, NoRaceLeadsOut) {
+  folders_.add(at("shared"));
+  root_.write("shared/sub/secret", "mine");
+  link("../other", "shared/turn");
+  std::atomic<bool> ends = false;
+  std::thread guest([&] {
+    while (!ends)
+      (void)::renameat2(AT_FDCWD, at("shared/sub").c_str(), AT_FDCWD, at("shared/turn").c_str(),
+                        RENAME_EXCHANGE);
+  });
+  constexpr int tries = 3000;
+  int within = 0, refused = 0;
+  for (int i = 0; i < tries; ++i) {
+    const std::string said = read(at("shared/sub/secret"));
+    within += said == "mine" ? 1 : 0;
+    refused += said == "EACCES" ? 1 : 0;
+  }
+  ends = true;
+  guest.join();
+  EXPECT_EQ(within + refused, tries);
+}
+
+}  // namespace
+}  // namespace cloche
