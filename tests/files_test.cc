@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of a sandbox from the host's side, mounts, and forks.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <filesystem>
@@ -72,6 +73,8 @@ TEST(Files, WhatIsMadeUpAsItIsReadIsReadInParts) {
   EXPECT_EQ(*open->read(whole.size(), 8), "");
   ASSERT_TRUE(files.write("empty", ""));
   EXPECT_EQ(*files.read_range("empty", 0, 1 << 20), "");
+  const auto is_version = [](const FileInfo& info) { return info.name == "version"; };
+  EXPECT_EQ(std::ranges::count_if(*files.list("/proc"), is_version), 1);
 }
 
 TEST(Files, LinksTimesAndOwners) {

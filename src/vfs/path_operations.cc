@@ -216,8 +216,11 @@ Result<std::vector<FileInfo>> PathOperations::list(std::string_view path, std::s
     const auto node = space_.lookup(dir, entry.name, Follow::no, cred_);
     if (!node && node.error() == Errno::noent) continue;  // the host removed it meanwhile
     if (!node) return node.error();
-    CLOCHE_ASSIGN(FileInfo info, info_of(*node, entry.name));
-    infos.push_back(std::move(info));
+    Result<FileInfo> info = info_of(*node, entry.name);
+    // Removed now; or /proc/self, which is nothing to who is no process.
+    if (!info && info.error() == Errno::noent) continue;
+    if (!info) return info.error();
+    infos.push_back(*std::move(info));
   }
   return infos;
 }

@@ -43,7 +43,8 @@ TEST_P(LiveRuns, ATerminalHasTheSizeThatItGetsAtOnce) {
     LiveRunOptions options;
     options.terminal = TerminalSize{.rows = 24, .columns = 80};
     options.command.script =
-        "for n in {1..300}; do [ \"$(stty size)\" = '44 88' ] && break; sleep 0.01; done; stty size";
+        "for n in {1..300}; do [ \"$(stty size)\" = '44 88' ] && break; sleep 0.01; done; stty "
+        "size";
     options.command.output = [&](Stream, std::string_view data) { shown += data; };
     const auto live = sandbox->start(std::move(options));
     live->resize({.rows = 44, .columns = 88});
