@@ -48,8 +48,11 @@ Channel::~Channel() {
 }
 
 bool Channel::pump() {
-  if (std::exchange(close_is_owed_, false)) (void)::ssh_channel_close(handle_);
-  return !done() && move();
+  if (done()) return false;
+  const bool moved = move();
+  // Not before: of one that is closed here libssh gives nothing any more.
+  if (input_ended_ && std::exchange(close_is_owed_, false)) (void)::ssh_channel_close(handle_);
+  return moved;
 }
 
 void Channel::lose_client() {

@@ -29,7 +29,7 @@ class Channel {
   Channel& operator=(const Channel&) = delete;
 
   // Moves what waits, both ways, without waiting. True when something moved. Who has closed it is
-  // answered at once, whatever goes on then.
+  // answered when all that was sent has been received, whatever goes on then.
   bool pump();
   // The client has closed it, and what it sent before is passed on where it must be, or everything
   // has been said.
