@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of a sandbox from the host's side, mounts, and forks.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
 
 #include "cloche/folder_watch.h"
+#include "cloche/open_file.h"
 #include "sandbox_testing.h"
 
 namespace cloche::testing {
@@ -55,6 +57,24 @@ TEST(Files, PartsOfAFileAndSingleFolders) {
   EXPECT_EQ(files.make_directory("d").error(), Errno::exist);
   EXPECT_EQ(files.make_directory("f").error(), Errno::exist);
   EXPECT_EQ(files.make_directory("x/y").error(), Errno::noent);
+}
+
+TEST(Files, WhatIsMadeUpAsItIsReadIsReadInParts) {
+  const auto sandbox = make_sandbox();
+  Files& files = sandbox->files();
+  const std::string whole = *files.read("/proc/cpuinfo");
+  ASSERT_GT(whole.size(), 8U);
+  const std::unique_ptr<OpenFile> open = *files.open("/proc/cpuinfo", OpenMode::read);
+  for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{8}}) {
+    EXPECT_EQ(*files.read_range("/proc/cpuinfo", offset, 1 << 20), whole.substr(offset));
+    EXPECT_EQ(*open->read(offset, 1 << 20), whole.substr(offset));
+  }
+  EXPECT_EQ(*open->read(0, 8), whole.substr(0, 8));
+  EXPECT_EQ(*open->read(whole.size(), 8), "");
+  ASSERT_TRUE(files.write("empty", ""));
+  EXPECT_EQ(*files.read_range("empty", 0, 1 << 20), "");
+  const auto is_version = [](const FileInfo& info) { return info.name == "version"; };
+  EXPECT_EQ(std::ranges::count_if(*files.list("/proc"), is_version), 1);
 }
 
 TEST(Files, LinksTimesAndOwners) {

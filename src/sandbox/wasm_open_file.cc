@@ -61,18 +61,7 @@ Result<std::string> WasmOpenFile::read(std::uint64_t offset, std::size_t size_by
     return content;
   }
   const kernel::KernelLock lock(mutex());
-  CLOCHE_ASSIGN(const vfs::Stat stat, io_->stat());
-  const std::uint64_t left = stat.size - std::min(stat.size, offset);
-  std::string content(static_cast<std::size_t>(std::min<std::uint64_t>(left, size_bytes)), '\0');
-  std::size_t got = 0;
-  while (got < content.size()) {
-    CLOCHE_ASSIGN(const std::size_t count,
-                  io_->read(offset + got, std::as_writable_bytes(std::span(content)).subspan(got)));
-    if (count == 0) break;
-    got += count;
-  }
-  content.resize(got);
-  return content;
+  return vfs::read_range(*io_, offset, size_bytes);
 }
 
 Result<void> WasmOpenFile::write(std::uint64_t offset, std::string_view data) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vfs/checked_operations.h"
 
+#include <algorithm>
+
 namespace cloche::vfs {
 namespace {
 
@@ -166,6 +168,31 @@ Result<std::unique_ptr<NodeIo>> open(const Node& node, Access access, const Cred
   CLOCHE_TRY(check_access(st, cred, access));
   if (has(access, Access::write) && st.type == FileType::regular) CLOCHE_TRY(check_writable(node));
   return node.fs().open(node.ino(), access);
+}
+
+Result<std::string> read_range(NodeIo& io, std::uint64_t offset, std::size_t size_bytes) {
+  constexpr std::size_t made_up_step_bytes = 64 << 10;
+  CLOCHE_ASSIGN(const Stat st, io.stat());
+  const std::uint64_t left = st.size - std::min(st.size, offset);
+  const bool may_be_made_up = st.size == 0;
+  const std::size_t most =
+      may_be_made_up ? size_bytes
+                     : static_cast<std::size_t>(std::min<std::uint64_t>(left, size_bytes));
+  const std::size_t step = may_be_made_up ? made_up_step_bytes : most;
+  std::string content;
+  std::size_t got = 0;
+  for (;;) {
+    if (got == content.size()) {
+      if (got == most) break;
+      content.resize(got + std::min(most - got, step));
+    }
+    CLOCHE_ASSIGN(const std::size_t count,
+                  io.read(offset + got, std::as_writable_bytes(std::span(content)).subspan(got)));
+    if (count == 0) break;
+    got += count;
+  }
+  content.resize(got);
+  return content;
 }
 
 Result<void> chmod(const Node& node, std::uint32_t mode, const Credentials& cred) {

@@ -40,6 +40,10 @@ Result<void> rename(const Node& old_dir, std::string_view old_name, const Node& 
 // EISDIR for a directory with write; EINVAL for anything that is not a regular file or directory.
 Result<std::unique_ptr<NodeIo>> open(const Node& node, Access access, const Credentials& cred);
 
+// Up to `size_bytes` of opened content from `offset`; fewer where it ends. Files that are made up
+// as they are read, such as those of /proc, say that they are empty: they are read all the same.
+Result<std::string> read_range(NodeIo& io, std::uint64_t offset, std::size_t size_bytes);
+
 Result<void> chmod(const Node& node, std::uint32_t mode, const Credentials& cred);
 Result<void> chown(const Node& node, std::optional<std::uint32_t> uid,
                    std::optional<std::uint32_t> gid, const Credentials& cred);

@@ -121,17 +121,7 @@ Result<std::string> PathOperations::read_range(std::string_view path, std::uint6
   if (st.type == FileType::directory) return Errno::isdir;
   if (st.type != FileType::regular) return Errno::nxio;
   CLOCHE_ASSIGN(const auto io, open(node, Access::read, cred_));
-  const std::uint64_t left = st.size - std::min(st.size, offset);
-  std::string content(static_cast<std::size_t>(std::min<std::uint64_t>(left, size)), '\0');
-  std::size_t got = 0;
-  while (got < content.size()) {
-    CLOCHE_ASSIGN(const std::size_t n,
-                  io->read(offset + got, std::as_writable_bytes(std::span(content)).subspan(got)));
-    if (n == 0) break;
-    got += n;
-  }
-  content.resize(got);
-  return content;
+  return vfs::read_range(*io, offset, size);
 }
 
 // The mode of a new file is for those who open it later, as with open(2).
@@ -226,8 +216,11 @@ Result<std::vector<FileInfo>> PathOperations::list(std::string_view path, std::s
     const auto node = space_.lookup(dir, entry.name, Follow::no, cred_);
     if (!node && node.error() == Errno::noent) continue;  // the host removed it meanwhile
     if (!node) return node.error();
-    CLOCHE_ASSIGN(FileInfo info, info_of(*node, entry.name));
-    infos.push_back(std::move(info));
+    Result<FileInfo> info = info_of(*node, entry.name);
+    // Removed now; or /proc/self, which is nothing to who is no process.
+    if (!info && info.error() == Errno::noent) continue;
+    if (!info) return info.error();
+    infos.push_back(*std::move(info));
   }
   return infos;
 }

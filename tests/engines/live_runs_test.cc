@@ -35,6 +35,24 @@ TEST_P(LiveRuns, OutputThatWaitsDoesNotHoldUpTheNumber) {
   }
 }
 
+// As a client does whose window changes while its shell starts.
+TEST_P(LiveRuns, ATerminalHasTheSizeThatItGetsAtOnce) {
+  const auto sandbox = make_sandbox();
+  for (int turn = 0; turn < 50; ++turn) {
+    std::string shown;
+    LiveRunOptions options;
+    options.terminal = TerminalSize{.rows = 24, .columns = 80};
+    options.command.script =
+        "for n in {1..300}; do [ \"$(stty size)\" = '44 88' ] && break; sleep 0.01; done; stty "
+        "size";
+    options.command.output = [&](Stream, std::string_view data) { shown += data; };
+    const auto live = sandbox->start(std::move(options));
+    live->resize({.rows = 44, .columns = 88});
+    (void)live->wait();
+    ASSERT_EQ(shown, "44 88\r\n");
+  }
+}
+
 CLOCHE_ON_EACH_ENGINE(LiveRuns);
 
 }  // namespace

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What clients that have logged in by SSH try on the server's memory, and that others are served meanwhile."""
+import contextlib
 import socket
+import threading
 import unittest
 
 import paramiko
@@ -28,12 +30,13 @@ class HostileSsh(unittest.TestCase):
         self.assertEqual(self.run_in(self.others, "echo in"), b"in\n")
         self.assertLess(self.server.resident_mb() - self.before_mb, MOST_MB + 30)
 
-    def log_in(self, token):
+    def log_in(self, token, compress=False):
         status, made = self.server.json("POST", "/sessions", {}, token=token)
         self.assertEqual(status, 200, made)
         self.addCleanup(lambda: self.server.ask("DELETE", f"/sessions/{made['sessionId']}", token=token))
         transport = paramiko.Transport(socket.create_connection(("127.0.0.1", self.server.ssh_port), PATIENCE_S))
         self.addCleanup(transport.close)
+        transport.use_compression(compress)
         transport.start_client(timeout=PATIENCE_S)
         transport.auth_password("sandbox+" + made["sessionId"], token)
         return transport
@@ -51,6 +54,17 @@ class HostileSsh(unittest.TestCase):
         for part in parts:
             message.add_boolean(part) if isinstance(part, bool) else message.add_string(part)
         channel.get_transport()._send_user_message(message)
+
+    @contextlib.contextmanager
+    def at_once(self):
+        """What is said meanwhile goes out as one piece."""
+        packetizer, pieces = self.mine.packetizer, []
+        packetizer.write_all = pieces.append
+        try:
+            yield pieces
+        finally:
+            del packetizer.write_all
+        packetizer.write_all(b"".join(pieces))
 
     def fill(self, channels, piece, times):
         """Until the connection ends, which is this client's own then."""
@@ -85,6 +99,32 @@ class HostileSsh(unittest.TestCase):
             self.assertEqual(said[:3], [b"x" * 20, b"50000", b"50000"])
             self.assertEqual(said[3], b"0")
             self.assertLess(int(said[4]), 130_000)
+
+    def test_nothing_comes_packed(self):
+        self.assertEqual(self.log_in(TOKEN, compress=True).remote_compression, "none")
+
+    def test_a_channel_that_is_closed_leaves_its_place(self):
+        channels, opened = [self.mine.open_session() for _ in range(32)], []
+        with self.assertRaises(paramiko.ChannelException):
+            self.mine.open_session()
+        with self.at_once() as pieces:
+            for channel in channels:
+                channel.close()
+            count = len(pieces)
+            opening = threading.Thread(target=lambda: opened.append(self.mine.open_session()))
+            opening.start()
+            until(lambda: len(pieces) > count, "a channel is asked for")
+        opening.join(PATIENCE_S)
+        self.assertEqual(len(opened), 1)
+
+    def test_who_closes_a_channel_is_answered_before_its_command_ends(self):
+        self.run_in(self.mine, "mkfifo gate")
+        channel = self.mine.open_session()
+        channel.exec_command("echo up; read -r line < gate; echo $line > got")
+        self.assertEqual(channel.recv(10), b"up\n")
+        channel.close()
+        until(lambda: self.mine._channels.get(channel.chanid) is None, "the channel is closed by the server")
+        self.assertEqual(self.run_in(self.mine, "timeout 5 bash -c 'echo in > gate'; until [ -s got ] || ((++n > 500)); do sleep 0.01; done; cat got"), b"in\n")
 
     def test_a_terminal_has_a_name_of_some_length(self):
         channel = self.mine.open_session()

@@ -342,6 +342,24 @@ class Door(unittest.TestCase):
         self.assertIn(session, [one["sessionId"] for one in told["sessions"]])
         rpc.notice("stats")
 
+    def test_a_terminal_waits_for_who_takes_what_it_prints(self):
+        rpc, other, window = self.open(), self.open(), 64 << 10
+        session = rpc.call("create")["sessionId"]
+        other.call("create", sessionId=session)
+        terminal = rpc.call("terminal.open", window=window)["terminal"]
+        rpc.type(terminal, b"stty -onlcr; head -c 600000 /dev/zero | tr '\\0' x; echo > /tmp/done; echo e\"\"nd\r")
+        text = rpc.printed(terminal, b"x" * 1000)
+        self.assertNotEqual(other.call("run", command="test -e /tmp/done")["exitCode"], 0)  # it is far from having taken all
+        rpc.call("terminal.taken", terminal=terminal, bytes=len(text))
+        count = text.count(b"x")
+        while count < 600_000:
+            text = rpc.printed(terminal, b"x")
+            rpc.call("terminal.taken", terminal=terminal, bytes=len(text))
+            count += text.count(b"x")
+        rpc.printed(terminal, b"end")
+        self.assertEqual(other.call("run", command="test -e /tmp/done")["exitCode"], 0)
+        other.call("session.delete", sessionId=session)
+
     def test_a_client_that_stops_reading_loses_its_connection_and_holds_up_nobody(self):
         deaf, other = self.open(), self.open()
         session = deaf.call("create")["sessionId"]

@@ -43,10 +43,12 @@ constexpr std::array table{
     Method{"terminal.open", terminals::open,
            "[`cols` 80], [`rows` 24: each 1 to 4096], [`command`: absent: the user's shell], "
            "[`cwd`], [`env`], "
-           "[`attach`: the number of one that is there]",
+           "[`attach`: the number of one that is there], [`window`: bytes, 65536 to 16777216]",
            "`{terminal}`, its number", Order::overtakes, Needs::sandbox},
     Method{"terminal.resize", terminals::resize, "`terminal`, `cols`, `rows`", "ok",
            Order::overtakes, Needs::nothing},
+    Method{"terminal.taken", terminals::taken, "`terminal`, `bytes`", "ok", Order::overtakes,
+           Needs::nothing},
 };
 
 }  // namespace

@@ -39,6 +39,7 @@ rpc::Reply signal(rpc::Call& call);
 namespace terminals {
 rpc::Reply open(rpc::Call& call);
 rpc::Reply resize(rpc::Call& call);
+rpc::Reply taken(rpc::Call& call);
 rpc::Reply close(rpc::Call& call);
 }  // namespace terminals
 

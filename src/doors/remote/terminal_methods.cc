@@ -15,6 +15,7 @@ using rpc::Reply;
 using rpc::RpcError;
 
 constexpr Amounts stats_intervals_ms{.least = 250, .most = 60'000};
+constexpr Amounts windows_bytes{.least = 64 << 10, .most = 16 << 20};
 
 std::uint16_t side(const rpc::Params& params, const char* name, std::uint16_t usual) {
   return static_cast<std::uint16_t>(
@@ -52,11 +53,13 @@ Reply open(Call& call) {
       static_cast<SessionSubject&>(*call.subject()).session();
   Client& client = client_of(call);
   const TerminalSize size = size_of(call.params);
+  const auto window =
+      static_cast<std::size_t>(call.params.optional_count("window", windows_bytes).value_or(0));
   if (call.params.find("attach") != nullptr) {
     const auto terminal = terminal_of(call, "attach");
     if (terminal->session() != session) throw no_terminal(terminal->number());
-    call.after = [terminal, size, socket = client.socket()] {
-      terminal->show(socket);
+    call.after = [terminal, size, window, socket = client.socket()] {
+      terminal->show(socket, window);
       terminal->resize(size);
     };
     return {{"terminal", terminal->number()}};
@@ -73,7 +76,7 @@ Reply open(Call& call) {
   options.command.cwd = call.params.optional_word("cwd").value_or("");
   options.command.environment = call.params.word_map("env");
   const auto terminal = client.terminals().open(backend_of(call).owner(), session,
-                                                std::move(sandbox), client.socket());
+                                                std::move(sandbox), client.socket(), window);
   call.after = [terminal, options = std::move(options)]() mutable {
     terminal->start(std::move(options));
   };
@@ -82,6 +85,13 @@ Reply open(Call& call) {
 
 Reply resize(Call& call) {
   terminal_of(call, "terminal")->resize(size_of(call.params));
+  return rpc::ok();
+}
+
+Reply taken(Call& call) {
+  const auto terminal = terminal_of(call, "terminal");
+  const auto bytes = call.params.optional_count("bytes").value_or(0);
+  terminal->taken(client_of(call).socket().get(), static_cast<std::size_t>(bytes));
   return rpc::ok();
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -16,6 +17,7 @@ constexpr std::size_t limit_of_all = 2048;
 constexpr std::size_t recent_bytes = 128 << 10;
 constexpr std::size_t typed_bytes = 1 << 20;
 constexpr std::chrono::minutes forgotten_after{10};
+constexpr std::chrono::seconds taken_patience{5};
 
 using Frame = http::WebSocket::Frame;
 using Kind = http::WebSocket::Kind;
@@ -38,6 +40,7 @@ Terminal::~Terminal() {
     const MutexLock lock(mutex_);
     closing_ = true;
     socket_.reset();
+    taken_.notify_all();
   }
   live_.reset();
 }
@@ -76,9 +79,28 @@ void Terminal::print(std::string_view bytes) {
     if (recent_.size() > 2 * recent_bytes) recent_.erase(0, recent_.size() - recent_bytes);
     socket = socket_;
     if (socket) socket->send(Frame::binary, Kind::notice, frame(bytes));
+    untaken_bytes_ += bytes.size();
   }
   // A program that prints faster than its reader reads is slowed down.
-  if (socket) (void)socket->wait_for_room();
+  if (!socket) return;
+  (void)socket->wait_for_room();
+  wait_until_taken(socket.get());
+}
+
+void Terminal::wait_until_taken(const http::WebSocket* socket) {
+  const auto deadline = Clock::now() + taken_patience;
+  const MutexLock lock(mutex_);
+  while (!closing_ && socket_.get() == socket && window_bytes_ > 0 &&
+         untaken_bytes_ >= window_bytes_) {
+    if (taken_.wait_until(mutex_, deadline) == std::cv_status::timeout) window_bytes_ = 0;
+  }
+}
+
+void Terminal::taken(const http::WebSocket* socket, std::size_t bytes) {
+  const MutexLock lock(mutex_);
+  if (socket_.get() != socket) return;
+  untaken_bytes_ -= std::min(untaken_bytes_, bytes);
+  taken_.notify_all();
 }
 
 void Terminal::tell_end(const RunResult& result) {
@@ -112,9 +134,12 @@ bool Terminal::type(std::string_view bytes) {
   return true;
 }
 
-void Terminal::show(std::shared_ptr<http::WebSocket> socket) {
+void Terminal::show(std::shared_ptr<http::WebSocket> socket, std::size_t window_bytes) {
   const MutexLock lock(mutex_);
   socket_ = std::move(socket);
+  window_bytes_ = window_bytes;
+  untaken_bytes_ = std::min(recent_.size(), recent_bytes);
+  taken_.notify_all();
   hidden_since_ = Clock::time_point::max();
   if (!recent_.empty()) {
     const std::size_t at = recent_.size() - std::min(recent_.size(), recent_bytes);
@@ -126,6 +151,7 @@ void Terminal::hide(const http::WebSocket* socket) {
   const MutexLock lock(mutex_);
   if (socket_.get() != socket) return;
   socket_.reset();
+  taken_.notify_all();
   hidden_since_ = Clock::now();
 }
 
@@ -139,7 +165,8 @@ Terminal::Clock::time_point Terminal::hidden_since() const {
 std::shared_ptr<Terminal> Terminals::open(std::string owner,
                                           std::shared_ptr<session::Session> session,
                                           session::Session::Use sandbox,
-                                          std::shared_ptr<http::WebSocket> socket) {
+                                          std::shared_ptr<http::WebSocket> socket,
+                                          std::size_t window_bytes) {
   std::shared_ptr<Terminal> terminal;
   {
     const MutexLock lock(mutex_);
@@ -156,7 +183,7 @@ std::shared_ptr<Terminal> Terminals::open(std::string owner,
                                           std::move(sandbox), *this);
     terminals_.emplace(terminal->number(), terminal);
   }
-  terminal->show(std::move(socket));
+  terminal->show(std::move(socket), window_bytes);
   return terminal;
 }
 

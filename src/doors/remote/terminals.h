@@ -43,8 +43,12 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   void resize(const TerminalSize& size);
   // What was typed. False: it comes faster than it is read.
   bool type(std::string_view bytes);
-  // From now on it is shown there, beginning with what it has printed last.
-  void show(std::shared_ptr<http::WebSocket> socket);
+  // From now on it is shown there, beginning with what it has printed last. What it prints then
+  // waits while its client has not said of `window_bytes` that it has taken them (0: no such wait),
+  // but for some seconds at most: a client that says nothing for so long has no window any more.
+  void show(std::shared_ptr<http::WebSocket> socket, std::size_t window_bytes);
+  // Who is shown it has taken so many bytes more.
+  void taken(const http::WebSocket* socket, std::size_t bytes);
   // Not shown there any more, where it was.
   void hide(const http::WebSocket* socket);
   // Nobody has looked at it since then; max: somebody does.
@@ -53,6 +57,7 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
  private:
   friend class Terminals;
   void print(std::string_view bytes);
+  void wait_until_taken(const http::WebSocket* socket);
   void tell_end(const RunResult& result);
   void pass_on_typed() REQUIRES(input_mutex_);
   std::string frame(std::string_view bytes) const;
@@ -67,6 +72,9 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   std::shared_ptr<http::WebSocket> socket_ GUARDED_BY(mutex_);
   Clock::time_point hidden_since_ GUARDED_BY(mutex_) = Clock::now();
   std::string recent_ GUARDED_BY(mutex_);
+  Condition taken_;  // or there is nothing to wait for
+  std::size_t window_bytes_ GUARDED_BY(mutex_) = 0;
+  std::size_t untaken_bytes_ GUARDED_BY(mutex_) = 0;
   bool closing_ GUARDED_BY(mutex_) = false;
 
   Mutex input_mutex_;
@@ -87,7 +95,7 @@ class Terminals {
   // It has yet to be started.
   std::shared_ptr<Terminal> open(std::string owner, std::shared_ptr<session::Session> session,
                                  session::Session::Use sandbox,
-                                 std::shared_ptr<http::WebSocket> socket);
+                                 std::shared_ptr<http::WebSocket> socket, std::size_t window_bytes);
   // Null when the owner has none of that number.
   std::shared_ptr<Terminal> find(std::uint32_t number, std::string_view owner) const;
   // Hangs up.

@@ -41,7 +41,7 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
                             for one token
   --rate-limit N            requests a minute for each token (no limit)
 
-  --max-sessions N          (1000)
+  --max-sessions N          (1000; 0: none, and a cell only passes on)
   --max-token-sessions N    of one token, in all cells together (three quarters of --max-sessions where there are
                             several tokens, or a --tokens-file, and no --peers; else, and with 0, no limit)
   --strict-token-sessions   and no session is made while a cell does not say how many it has of that token's; otherwise

@@ -17,6 +17,7 @@ constexpr std::size_t early_max_bytes = 64 << 10;
 Channel::Channel(ssh_channel handle, Errors errors) : handle_(handle), errors_(errors) {
   callbacks_.userdata = this;
   callbacks_.channel_close_function = [](ssh_session, ssh_channel, void* self) {
+    static_cast<Channel*>(self)->close_is_owed_ = true;
     static_cast<Channel*>(self)->lose_client();
   };
   // Says how much of what waits has been taken: all of what nobody reads, and what is little. Of a
@@ -44,6 +45,14 @@ Channel::Channel(ssh_channel handle, Errors errors) : handle_(handle), errors_(e
 Channel::~Channel() {
   ::ssh_remove_channel_callbacks(handle_, &callbacks_);
   ::ssh_channel_free(handle_);
+}
+
+bool Channel::pump() {
+  if (done()) return false;
+  const bool moved = move();
+  // Not before: of one that is closed here libssh gives nothing any more.
+  if (input_ended_ && std::exchange(close_is_owed_, false)) (void)::ssh_channel_close(handle_);
+  return moved;
 }
 
 void Channel::lose_client() {

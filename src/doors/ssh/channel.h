@@ -28,8 +28,9 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // Moves what waits, both ways, without waiting. True when something moved.
-  bool pump() { return !done() && move(); }
+  // Moves what waits, both ways, without waiting. True when something moved. Who has closed it is
+  // answered when all that was sent has been received, whatever goes on then.
+  bool pump();
   // The client has closed it, and what it sent before is passed on where it must be, or everything
   // has been said.
   bool done() const noexcept { return closed_ || (client_closed_ && !owes_input()); }
@@ -84,6 +85,7 @@ class Channel {
   std::string early_;  // received, and not asked for yet: it is there when the connection is not
   std::array<std::uint64_t, 2> unread_{};  // that libssh has, of each stream
   bool client_closed_ = false;
+  bool close_is_owed_ = false;
   std::chrono::steady_clock::time_point client_closed_at_;
   bool closed_ = false;
   bool misused_ = false;

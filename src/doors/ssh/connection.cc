@@ -94,8 +94,9 @@ void Connection::run() {
         return shielded<int>(1, [&] { return self_of(data).open_forward(message); });
       },
       this);
-  // What is small on the way may be large here.
-  ::ssh_options_set(handle_, SSH_OPTIONS_COMPRESSION, "no");
+  // What is small on the way may be large here. To libssh "no" is a preference alone.
+  ::ssh_options_set(handle_, SSH_OPTIONS_COMPRESSION_C_S, "none");
+  ::ssh_options_set(handle_, SSH_OPTIONS_COMPRESSION_S_C, "none");
   const long patience_s = exchange_patience.count();
   ::ssh_options_set(handle_, SSH_OPTIONS_TIMEOUT, &patience_s);
   const bool exchanged = ::ssh_handle_key_exchange(handle_) == SSH_OK;
@@ -348,10 +349,10 @@ bool Connection::opens_elsewhere(const Proof& proof, Stage stage) {
   return verdict == Verdict::opens;
 }
 
-// For one more of that kind.
+// For one more of that kind. One that is done may be there for a moment yet, and takes no place.
 bool Connection::has_room(bool for_forward) const {
   const auto there = std::ranges::count_if(channels_, [for_forward](const auto& channel) {
-    return channel->is_forward() == for_forward;
+    return channel->is_forward() == for_forward && !channel->done();
   });
   return static_cast<std::size_t>(there) < (for_forward ? forwards_max : sessions_max);
 }

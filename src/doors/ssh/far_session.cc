@@ -34,7 +34,8 @@ bool set_options(ssh_session session, int fd) {
          set(SSH_OPTIONS_KNOWNHOSTS, "/dev/null") &&
          set(SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null") && set(SSH_OPTIONS_HOST, "cell") &&
          set(SSH_OPTIONS_USER, "sandbox") && set(SSH_OPTIONS_TIMEOUT, &patience_s) &&
-         set(SSH_OPTIONS_COMPRESSION, "no") && set(SSH_OPTIONS_FD, &fd);
+         set(SSH_OPTIONS_COMPRESSION_C_S, "none") && set(SSH_OPTIONS_COMPRESSION_S_C, "none") &&
+         set(SSH_OPTIONS_FD, &fd);
 }
 
 }  // namespace

@@ -110,6 +110,7 @@ void NativeCommand::take_terminal(UniqueFd terminal) {
   const MutexLock lock(mutex_);
   input_.reset(::fcntl(out_.fd.get(), F_DUPFD_CLOEXEC, 0));
   starved_ = true;  // what had to be typed before
+  if (early_size_) set_size(*early_size_);
 }
 
 native::Command& NativeCommand::command() noexcept {
@@ -496,7 +497,12 @@ void NativeCommand::close_input() {
 
 void NativeCommand::resize(const TerminalSize& size) {
   const MutexLock lock(mutex_);
-  if (!input_ || !plan_.spec.terminal) return;
+  if (!plan_.spec.terminal) return;
+  if (input_) return set_size(size);
+  early_size_ = size;
+}
+
+void NativeCommand::set_size(const TerminalSize& size) {
   const winsize window{size.rows, size.columns, size.width_pixels, size.height_pixels};
   if (::ioctl(input_.get(), TIOCSWINSZ, &window) != 0)
     command_->resize({size.rows, size.columns, size.width_pixels, size.height_pixels});

@@ -96,6 +96,8 @@ class NativeCommand {
   void end_output();
   void feed();
   void feed_from_plan() REQUIRES(mutex_);
+  // Of the terminal that is there.
+  void set_size(const TerminalSize& size) REQUIRES(mutex_);
   int patience_ms() const;
   void wake() noexcept;
   void give_up_waiting();
@@ -123,6 +125,7 @@ class NativeCommand {
   Mutex mutex_;
   UniqueFd input_ GUARDED_BY(mutex_);  // the command's: a pipe, or the terminal
   bool starved_ GUARDED_BY(mutex_) = false;
+  std::optional<TerminalSize> early_size_ GUARDED_BY(mutex_);  // said before the terminal was there
   bool settled_ GUARDED_BY(mutex_) = false;  // it has ended, and what it leaves may stay
   bool ended_ GUARDED_BY(mutex_) = false;
   std::atomic<bool> killed_ = false;

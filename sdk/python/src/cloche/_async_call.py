@@ -106,9 +106,9 @@ class CommandCall:
         """Without the name."""
         self.cwd: str = call.cwd
         self.env: dict[str, str] = call.env
-        self.stdin = CommandInput(call, changed[0])
-        self.stdout = CommandOutput(call, "stdout", changed[1])
-        self.stderr = CommandOutput(call, "stderr", changed[2])
+        self.stdin: CommandInput = CommandInput(call, changed[0])
+        self.stdout: CommandOutput = CommandOutput(call, "stdout", changed[1])
+        self.stderr: CommandOutput = CommandOutput(call, "stderr", changed[2])
 
     @property
     def ended(self) -> bool:

@@ -38,7 +38,7 @@ def named_functions(functions: CallbackSet) -> dict[str, Callable[..., Any]]:
         raise SandboxArgumentError("functions are given as a mapping from names, or as an iterable of them, and not as "
                                    f"{type(functions).__name__}")
     else:
-        given = cast("Iterable[Callable[..., Any]]", functions)
+        given: Iterable[Any] = functions
         named.update((getattr(function, "__name__", ""), function) for function in given)
     for name, function in named.items():
         if not callable(function):

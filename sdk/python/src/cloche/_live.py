@@ -7,7 +7,7 @@ from collections import deque
 from typing import Any, Callable, Deque, Dict, Iterator, NamedTuple, Optional, Union
 
 from ._errors import SandboxArgumentError, SandboxError
-from ._given import bytes_of, variables
+from ._given import StrPath, bytes_of, variables
 from ._operations import Operation
 from ._types import CommandResult
 from ._wire import to_base64
@@ -101,7 +101,7 @@ class LiveOutput:
                                  status=end["status"], reason=end["reason"], truncated=self._truncated)
 
 
-def start_params(command: str, cwd: Optional[str], env: Any, timeout_ms: Optional[float],
+def start_params(command: str, cwd: Optional[StrPath], env: Any, timeout_ms: Optional[float],
                  account: Optional[str]) -> dict[str, Any]:
     """The parameters of `command.start`."""
     if not isinstance(command, str):

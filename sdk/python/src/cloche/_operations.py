@@ -99,8 +99,8 @@ def refuse_remote(**options: Any) -> None:
             raise SandboxArgumentError(f"{name} is for sandboxes of a server: give url too")
 
 
-def run_params(command: str, timeout_ms: Optional[float], cwd: Optional[str],
-               env: Optional[Mapping[str, str]], stdin: Union[str, bytes, None],
+def run_params(command: str, timeout_ms: Optional[float], cwd: Optional[StrPath],
+               env: Optional[Mapping[str, str]], stdin: Union[str, bytes, bytearray, memoryview, None],
                stream: bool) -> dict[str, Any]:
     """The parameters of `run`."""
     if not isinstance(command, str):

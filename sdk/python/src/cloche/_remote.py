@@ -44,7 +44,7 @@ class RemoteServer(Server):
         self._last = 0
         self._ended: Optional[str] = None
         self._users = 0
-        self.progress = Progress()
+        self.progress: Progress = Progress()
         # Names of sandboxes, which stay, to what each connection calls them, and back; and their sessions.
         self._ids: Dict[str, str] = {}
         self._names: Dict[str, str] = {}

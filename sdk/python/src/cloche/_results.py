@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import html
+import os
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 from ._table import records_table
 
@@ -29,7 +30,7 @@ class Figure:
     def _html(self) -> str:
         return f'<img src="data:{self.mime_type};base64,{base64.b64encode(self.data).decode()}">'
 
-    def save(self, path: str) -> None:
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes the picture to a file of this machine."""
         with open(path, "wb") as file:
             file.write(self.data)

@@ -116,7 +116,7 @@ class Server:
         self._last = 0
         self._ended: Optional[str] = None
         self._users = 0
-        self.progress = Progress()
+        self.progress: Progress = Progress()
         self._binary = find_binary()
         self._was_heard = False
         self._foreign: Optional[bytes] = None  # what it printed that is no message

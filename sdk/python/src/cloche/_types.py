@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Optional
 
 from ._errors import CommandError
+from ._given import StrPath
 from ._results import Figure, printed_html
 
 
@@ -102,8 +103,8 @@ class FileDetails:
 class Mount:
     """A folder or a regular file of this machine in the sandbox."""
 
-    host: str
-    guest: str
+    host: StrPath
+    guest: StrPath
     read_only: bool = False
 
 

@@ -86,8 +86,8 @@ class CommandCall:
         self.env: dict[str, str] = call.env
         self.stdin: BinaryIO = cast(BinaryIO, io.BufferedReader(_Input(call), PIECE_BYTES))
         """Standard input, bytes: nothing is taken from it before it is read."""
-        self.stdout = CommandOutput(call, "stdout")
-        self.stderr = CommandOutput(call, "stderr")
+        self.stdout: CommandOutput = CommandOutput(call, "stdout")
+        self.stderr: CommandOutput = CommandOutput(call, "stderr")
 
     @property
     def ended(self) -> bool:

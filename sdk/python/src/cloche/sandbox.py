@@ -37,8 +37,8 @@ class Commands(_Part):
 
     def run(self, command: str, *, on_stdout: Optional[OnOutput] = None,
             on_stderr: Optional[OnOutput] = None, timeout_ms: Optional[float] = None,
-            cwd: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
-            stdin: Union[str, bytes, None] = None, check: bool = False) -> CommandResult:
+            cwd: Optional[operations.StrPath] = None, env: Optional[Mapping[str, str]] = None,
+            stdin: Optional[Data] = None, check: bool = False) -> CommandResult:
         """Runs a command in the sandbox's shell and waits for its end.
 
         Directory, variables, functions and options of the shell last from command to command.
@@ -57,7 +57,8 @@ class Commands(_Part):
         result = command_result(*self._link.stream("run", params, on_stdout, on_stderr))
         return result.check() if check else result
 
-    def start(self, command: str, *, cwd: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+    def start(self, command: str, *, cwd: Optional[operations.StrPath] = None,
+              env: Optional[Mapping[str, str]] = None,
               timeout_ms: Optional[float] = None, account: Optional[str] = None) -> CommandHandle:
         """Starts a command in a shell of its own, beside what else the sandbox does, and talks with it.
 
@@ -143,7 +144,7 @@ class Files(_Part):
         """Sets permission bits."""
         self._link.perform(operations.simple("files.chmod", path=path, mode=mode))
 
-    def symlink(self, target: str, path: operations.StrPath) -> None:
+    def symlink(self, target: operations.StrPath, path: operations.StrPath) -> None:
         """Makes a symbolic link at `path` that leads to `target`."""
         self._link.perform(operations.simple("files.symlink", target=target, path=path))
 

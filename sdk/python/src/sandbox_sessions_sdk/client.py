@@ -19,6 +19,8 @@ class SessionsClient:
 
     def __init__(self, api_url: Optional[str] = None, bearer_token: Optional[str] = None,
                  timeout: float = 30, verify_ssl: bool = True) -> None:
+        self.api_url: str
+        self.bearer_token: str
         self.api_url, self.bearer_token = settings.resolve(api_url, bearer_token)
         self.timeout = timeout
         self.verify_ssl = verify_ssl

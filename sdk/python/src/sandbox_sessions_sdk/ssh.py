@@ -54,6 +54,8 @@ class SessionSSHClient:
                  verify_ssl: bool = True, connect_path_template: str = "/sessions/{sessionId}",
                  host_key_policy: Optional[paramiko.MissingHostKeyPolicy] = None,
                  get_pty: bool = False, extra_headers: Optional[Mapping[str, str]] = None) -> None:
+        self.api_url: str
+        self.bearer_token: str
         self.api_url, self.bearer_token = settings.resolve(api_url, bearer_token)
         self.session_id = session_id
         self.username = username

@@ -75,6 +75,8 @@ class HTTPConnectTunnel:
                  connect_path_template: str = "/sessions/{sessionId}", timeout: float = 10,
                  verify_ssl: bool = True,
                  extra_headers: Optional[Mapping[str, str]] = None) -> None:
+        self.api_url: str
+        self.bearer_token: str
         self.api_url, self.bearer_token = settings.resolve(api_url, bearer_token)
         self.session_id = session_id
         self.connect_path_template = connect_path_template

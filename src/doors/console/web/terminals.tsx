@@ -8,6 +8,9 @@ import { server } from './connection.js'
 import { Button, Empty, Trouble } from './parts.js'
 
 const scrollbackLines = 5000
+// What the server sends ahead of what the screen has shown: more only makes Ctrl-C wait.
+const windowBytes = 1 << 20
+const toldBytes = windowBytes / 8
 const titleLimit = 80
 
 const colour = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
@@ -51,12 +54,19 @@ function Shell({ session, attach, command, opened, ended, titled }: {
     let number = attach
     let stop: () => void = () => undefined
     let gone = false
+    let shown = 0
     const show = async (from: number | undefined) => {
-      const size = { cols: screen.cols, rows: screen.rows }
+      const size = { cols: screen.cols, rows: screen.rows, window: windowBytes }
       const answered = ({ terminal }: { terminal: number }) => {
         stop()
         number = terminal
-        stop = server.onTerminal(terminal, (data) => screen.write(data))
+        shown = 0
+        stop = server.onTerminal(terminal, (data) => screen.write(data, () => {
+          shown += data.length
+          if (shown < toldBytes || gone) return
+          server.call('terminal.taken', { terminal, bytes: shown }).catch(() => undefined)
+          shown = 0
+        }))
       }
       try {
         screen.reset()

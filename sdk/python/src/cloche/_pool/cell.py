@@ -45,7 +45,7 @@ class Held:
         self.shared = False  # others may have it too: it ends by its lease
         self.tied = False  # a part of it is of the connection: snapshots are
         self.loss: Optional[str] = None
-        self.attaching = threading.Lock()
+        self.attaching: threading.Lock = threading.Lock()
         self.lane: Optional[Lane] = None
 
 
@@ -55,7 +55,7 @@ class Cell(Server):
     def __init__(self, address: Address, token: str, lease_s: int) -> None:
         self.address = address
         self.lease_s = lease_s
-        self.progress = Progress()
+        self.progress: Progress = Progress()
         self.token = token
         self._loss: Optional[str] = None
         self._held: Dict[str, Held] = {}

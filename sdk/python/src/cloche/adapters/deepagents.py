@@ -41,7 +41,7 @@ class ClocheBackend(BaseSandbox):
             raise TypeError(f"{sorted(options)[0]} is of the sandbox: give it to the one that you give as sandbox")
         self._timeout = timeout
         self._owns = sandbox is None
-        self.sandbox = Sandbox(timeout_ms=0, **options) if sandbox is None else sandbox
+        self.sandbox: Sandbox = Sandbox(timeout_ms=0, **options) if sandbox is None else sandbox
 
     @property
     def id(self) -> str:

@@ -37,8 +37,8 @@ class ClocheEnvironment:
     """A sandbox, which ends with `close` or with this object."""
 
     def __init__(self, **options: Any) -> None:
-        self.config = ClocheEnvironmentConfig(**options)
-        self.sandbox = Sandbox(timeout_ms=0, env=self.config.env, packages=self.config.packages,
+        self.config: ClocheEnvironmentConfig = ClocheEnvironmentConfig(**options)
+        self.sandbox: Sandbox = Sandbox(timeout_ms=0, env=self.config.env, packages=self.config.packages,
                                network=self.config.network or None, url=self.config.url, token=self.config.token)
 
     def execute(self, action: Dict[str, Any], cwd: str = "", *, timeout: Optional[int] = None) -> Dict[str, Any]:

@@ -35,8 +35,8 @@ class ClocheExecutor(RemotePythonExecutor):
                  allow_pickle: bool = False, timeout_ms: float = 30_000, callbacks: Optional[CallbackSet] = None,
                  network: Any = None, url: Optional[str] = None, token: Optional[str] = None) -> None:
         super().__init__(list(additional_imports), logger or AgentLogger(level=LogLevel.OFF), allow_pickle)
-        self.session = PythonSession(timeout_ms=timeout_ms, callbacks=callbacks, network=network, url=url, token=token)
-        self.installed_packages = self.install_packages(self.additional_imports)
+        self.session: PythonSession = PythonSession(timeout_ms=timeout_ms, callbacks=callbacks, network=network, url=url, token=token)
+        self.installed_packages: List[str] = self.install_packages(self.additional_imports)
 
     def run_code_raise_errors(self, code: str) -> CodeOutput:
         """Runs code; raises `AgentError` with what it printed and its traceback."""

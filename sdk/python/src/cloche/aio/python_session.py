@@ -34,6 +34,7 @@ class PythonSession:
             max_output_bytes, stop_at_output_limit, execution.trace_files(trace_files))
         self._on_stdout, self._on_stderr, self._on_trace = on_stdout, on_stderr, on_trace
         self._owns = sandbox is None
+        self.sandbox: Sandbox
         if sandbox is not None:
             execution.refuse_with_sandbox(sandbox, Sandbox, network=network, packages=packages, image=image, engine=engine,
                                            isolation=isolation, url=url, token=token)

@@ -38,15 +38,16 @@ class Commands(_Part):
 
     async def run(self, command: str, *, on_stdout: Optional[OnOutput] = None,
                   on_stderr: Optional[OnOutput] = None, timeout_ms: Optional[float] = None,
-                  cwd: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
-                  stdin: Union[str, bytes, None] = None, check: bool = False) -> CommandResult:
+                  cwd: Optional[operations.StrPath] = None, env: Optional[Mapping[str, str]] = None,
+                  stdin: Optional[Data] = None, check: bool = False) -> CommandResult:
         """Runs a command; the callbacks may be coroutine functions."""
         stream = on_stdout is not None or on_stderr is not None
         params = operations.run_params(command, timeout_ms, cwd, env, stdin, stream)
         result = command_result(*await self._link.stream_async("run", params, on_stdout, on_stderr))
         return result.check() if check else result
 
-    async def start(self, command: str, *, cwd: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+    async def start(self, command: str, *, cwd: Optional[operations.StrPath] = None,
+                    env: Optional[Mapping[str, str]] = None,
                     timeout_ms: Optional[float] = None, account: Optional[str] = None) -> CommandHandle:
         """Starts a command and talks with it; see `cloche.Commands.start`."""
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
@@ -135,7 +136,7 @@ class Files(_Part):
         """Sets permission bits."""
         await self._link.perform_async(operations.simple("files.chmod", path=path, mode=mode))
 
-    async def symlink(self, target: str, path: operations.StrPath) -> None:
+    async def symlink(self, target: operations.StrPath, path: operations.StrPath) -> None:
         """Makes a symbolic link at `path` that leads to `target`."""
         await self._link.perform_async(operations.simple("files.symlink", target=target, path=path))
 
