@@ -85,7 +85,7 @@ def orders(module, functions):
     """Before a ufunc is made: orders.c."""
     name = "PyUFunc_FromFuncAndDataAndSignatureAndIdentity"
     body, _, start = with_locals(module.body(name), 12, 0)
-    module.change(name, body[:start] + assemble("local.get 2; local.get 3; local.get 4; local.get 5; call FUNCTION",
+    module.change(name, body[:start] + assemble("local.get 0; local.get 1; local.get 2; local.get 3; local.get 4; local.get 5; call FUNCTION",
                                                 FUNCTION=functions["cloche_before_ufunc"]) + body[start:])
 
 

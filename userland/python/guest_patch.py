@@ -1,6 +1,6 @@
 """Changes the interpreter's WebAssembly where no Python code can: the numbers and texts of errors, threads (threads_patch.py), local
 time (zone_patch.py), where free memory lies (heap_patch.py), numpy's integers (numpy_patch.py), and integers that are made of floats
-(conversions_patch.py).
+(conversions_patch.py). What else is in the way is here.
 
 wasi-libc has WASI's error numbers and musl's texts. Agents compare with Linux's ("[Errno 2]"), so the two functions of CPython that
 make exceptions of `errno` translate it by a table, and strerror's texts become glibc's. Functions are found by the names that the
@@ -18,6 +18,7 @@ import random_patch
 import threads_patch
 import zone_patch
 from wasm_module import CALL, CONST, GET, LEB, LOAD, LOAD16_U, LOAD8_U, Module, PatchError, encode, once, uleb
+from wasm_text import assemble
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib" / "_cloche" / "host"))
 import linux_errors  # noqa: E402
@@ -88,6 +89,15 @@ def patch_blocking(module, table):
         module.change(name, body[:end] + LOAD8_U + encode(table) + body[end:])
 
 
+def without_traces(module):
+    """OpenBLAS's sgelsd writes on standard output which way it takes, which is all that it calls fwrite for."""
+    traced = CALL + encode(module.index("fwrite")) + assemble("drop")
+    body = module.body("sgelsd_")
+    if traced not in body:
+        raise PatchError("sgelsd has nothing to say")
+    module.change("sgelsd_", body.replace(traced, assemble("drop; drop; drop; drop")))
+
+
 def patch(source):
     """The changed module."""
     module = Module(bytearray(source))
@@ -95,6 +105,7 @@ def patch(source):
     name = "PyErr_SetFromErrnoWithFilenameObjects"
     module.change(name, patch_set_from_errno(module.body(name), module.index("strerror"), table))
     patch_blocking(module, table)
+    without_traces(module)
     threads_patch.patch(module)
     zone_patch.patch(module)
     heap_patch.patch(module)

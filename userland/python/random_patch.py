@@ -3,15 +3,15 @@
 They are made by C code of `long`, which has 32 bits here: a number beyond that would be another one in silence. numpy has the same
 functions for 64 bits as well, for its newer generators; where the older ones draw otherwise their own conversions are widened. What
 gives an array of `long` gives one of `long long` for it. Numbers of trials beyond 2^31, which `binomial` and `multinomial` take as
-`long`, are a ValueError or an OverflowError all the same.
+`long`, are a ValueError or an OverflowError all the same. Of the newer generators `choice` counts by an index, of 32 bits too.
 """
 import re
 
-from wasm_module import CALL, PatchError, encode, once, with_locals
+from wasm_module import CALL, TEE, PatchError, encode, once, with_locals
 from wasm_text import assemble
 
 I64 = 0x7E
-TO_INT, TO_LONG = b"\xfc\2", b"\xfc\6"
+TO_INT, TO_LONG, CUT = b"\xfc\2", b"\xfc\6", b"\xc4"  # the last: 64 bits to the lower 32 of them, with their sign
 STATE, NEXT_LONG = 0, 4  # places in what a generator is called by
 CLASS, NAME_OF_CLASS, ARRAY_DESCR, DESCR_TYPE_NUM, LONG, LONGLONG = 4, 12, 28, 16, 7, 9
 IMMORTAL = 1 << 30  # counts of references from here on are left alone
@@ -79,8 +79,14 @@ def as_they_are(module):
     """, IMMORTAL=IMMORTAL))
 
 
+def choice(module):
+    """Without replacement, of many: its loop has 64 bits, and begins at a number that is cut to 32, so that it would not end."""
+    replace(module, "__pyx_pf_5numpy_6random_10_generator_9Generator_26choice", assemble("i64.sub") + CUT + TEE, assemble("i64.sub") + TEE)
+
+
 def patch(module):
     poisson(module)
+    choice(module)
     conversions(module)
     whole_range(module)
     as_they_are(module)

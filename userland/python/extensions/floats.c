@@ -358,6 +358,10 @@ int cloche_loop(const Context *context, char *const *data, const Py_ssize_t *dim
     own->loop(places, dimensions, steps, own->data);
     set_flags((rule == PRODUCT ? judged_product : judged_whole)(context, data, dimensions, steps));
   }
+  if (refused_orders) {
+    refused_orders = 0;
+    return -1;
+  }
   return own->may_raise && PyErr_Occurred() ? -1 : 0;
 }
 

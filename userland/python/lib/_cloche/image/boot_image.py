@@ -23,17 +23,18 @@ def build(modules=""):
     """`modules`: of packages, to import beside the common ones."""
     _identity()
     _relocate()
-    from ..host import cpu_time, linux_calls, linux_errors, locales, posix_calls, state, time_zone
+    from ..host import cpu_time, linux_calls, linux_errors, locales, posix_calls, state, time_formats, time_zone
     from ..processes import posix_processes
     linux_errors.install()
     posix_calls.install()
     cpu_time.install()
     locales.install()
+    time_formats.install()
     time_zone.install()
     posix_processes.install()
     linux_calls.install()
     _replace_sockets()
-    from ..libraries import databases, figures, floats, former_names, imports, integers, keys, parallel, ranges
+    from ..libraries import databases, figures, floats, former_names, imports, integers, keys, parallel, ranges, seeds
     from ..pictures import install as pictures
     from ..processes import pseudo_terminals, shared_values, signal_calls, trip
     from ..programs import streams
@@ -62,6 +63,7 @@ def build(modules=""):
     floats.install()
     parallel.install()
     ranges.install()
+    seeds.install()
     former_names.install()
     keys.install()
     databases.install()

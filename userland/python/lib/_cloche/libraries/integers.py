@@ -10,6 +10,7 @@ from . import imports
 
 # `intp`, `uintp` and the attributes `long` and `ulong` keep the size that C code of this machine has for them.
 _NAMES = {"int_": "longlong", "uint": "ulonglong", "int": "longlong", "int32": "intc", "uint32": "uintc"}
+_LETTER = "q"  # of the default integer, which has "l" natively
 _NAMES_OF_DTYPES = {"long": "longlong", "ulong": "ulonglong"}
 
 
@@ -137,6 +138,15 @@ def _scipy_regions_of_spheres(voronoi):
     voronoi.np = _Numpy(numpy, asarray=lambda *what, **how: _indices(numpy.asarray(*what, **how)))
 
 
+def _scipy_precisions(decomposition):
+    """Arrays by the letters of their types: one that is in no table is computed with in single precision, or is a KeyError."""
+    for table in map(vars(decomposition).get, ("_array_kind", "_array_precision")):
+        if table:
+            table[_LETTER] = table["l"]
+    if "_double_precision" in vars(decomposition):
+        decomposition._double_precision.append(_LETTER)
+
+
 def _sklearn_searches(searching):
     """A grid of parameters may have more points than an index counts; some of them are then drawn as natively from such a number."""
     numpy, own = searching.np, searching.sample_without_replacement
@@ -174,5 +184,7 @@ def install():
     imports.after("scipy.optimize._trlib._trlib", _scipy_trust_regions)
     imports.after("scipy.signal._peak_finding", _scipy_peaks)
     imports.after("scipy.spatial._voronoi", _scipy_regions_of_spheres)
+    for name in ("_decomp_qz", "_decomp_schur", "_matfuncs"):
+        imports.after(f"scipy.linalg.{name}", _scipy_precisions)
     imports.after("sklearn.utils._random", _sklearn_samples)
     imports.after("sklearn.model_selection._search", _sklearn_searches)
