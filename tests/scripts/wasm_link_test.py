@@ -133,6 +133,7 @@ int first(int x) { return door(x, 1); }"""
                 (ADDED, ("added",), None, "nothing is known of theirs"),
                 ("int lacking(int); int f(int x) { return lacking(x); }", ("f",), None, "0 functions lacking"),
                 ("long long twice(int); long long f(int x) { return twice(x); }", ("f",), None, "twice has other parameters"),
+                ("int twice(int); int x; __attribute__((constructor)) void begin(void) { x = twice(1); } int f(int y) { return x + y; }", ("f",), None, "constructors"),
                 ("int call(int (*)(int), int); static int g(int x) { return x; } int f(int x) { return call(g, x); }", ("f",), 77, "begins at 77")):
             with self.subTest(reason), self.assertRaisesRegex(PatchError, reason):
                 wasm_link.append(self.base(), self.linked(module, text, names, table), address)

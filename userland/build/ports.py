@@ -1,10 +1,12 @@
 """Ports: a folder with a port.toml and a build.sh makes guest programs from upstream archives.
 
 port.toml: name, version, licence, groups, priority (the higher one wins where two ports bring the same path),
-commands (names that must be in usr/bin after the build), needs ("c++" when it uses CXX), [source] (see sources.py), and an [extra.NAME] table
-for each further archive (a library that is linked in): a source table with version and licence of its own.
-build.sh runs in the unpacked source, after patches/*.patch and edit.py (see edits.py), with CC, CXX, AR, RANLIB, NM, STRIP, HOST and CONFIG_SITE (for configure),
-PORT (the port's folder), EXTRA (the folder in which the further archives are unpacked, by NAME) and OUT, where it puts usr/bin and usr/share.
+commands (names that must be in usr/bin after the build), needs ("c++" when it uses CXX, "libcrypto" when it uses LIBCRYPTO), [source]
+(see sources.py), and an [extra.NAME] table for each further archive (a library that is linked in): a source table with version and
+licence of its own.
+build.sh runs in the unpacked source, after patches/*.patch and edit.py (see edits.py), with CC, CXX, AR, RANLIB, NM, STRIP, HOST and
+CONFIG_SITE (for configure), PORT (the port's folder), EXTRA (the folder in which the further archives are unpacked, by NAME), LIBCRYPTO
+(the folder that libcrypto.py makes) and OUT, where it puts usr/bin and usr/share.
 edit.py has EXTRA too. A make in build.sh is not told -j: it has its jobs from the build's job server (jobs.py).
 pkg-config finds nothing of the build machine: PKG_CONFIG_LIBDIR is a folder of the port's own, in which it may put what it built itself.
 """
@@ -15,6 +17,7 @@ import pathlib
 import sys
 import tomllib
 
+import libcrypto
 import sources
 from common import (USERLAND, BuildError, cache_root, ccache_if_built_before, content_hash, install_folder, locked,
                     run_logged, say, scratch_folder, tool)
@@ -75,10 +78,15 @@ def needs_cxx(port):
     return "c++" in port.needs
 
 
+def needs_libcrypto(port):
+    return "libcrypto" in port.needs
+
+
 def key_of(port, toolchain):
+    crypto = (libcrypto.key(toolchain.sysroot),) if needs_libcrypto(port) else ()
     cxx = (toolchain.cxxroot.name, USERLAND / "cxx") if needs_cxx(port) else ()
     return content_hash("port", BUILD_INTERFACE, toolchain.sysroot.name, port.folder, USERLAND / "cc",
-                        CONFIG_SITE, *cxx)
+                        CONFIG_SITE, *cxx, *crypto)
 
 
 def _environment(port, toolchain, scratch, server):
@@ -86,7 +94,7 @@ def _environment(port, toolchain, scratch, server):
     return keep | {
         "LC_ALL": "C", "TZ": "UTC", "SOURCE_DATE_EPOCH": "1",
         "CLOCHE_SYSROOT": str(scratch / "sysroot"), "CLOCHE_CXXROOT": str(scratch / "cxxroot"), "PORT": str(port.folder),
-        "OUT": str(scratch / "out"), "EXTRA": str(scratch / "extra"), "MAKEFLAGS": server.makeflags,
+        "LIBCRYPTO": str(scratch / "libcrypto"), "OUT": str(scratch / "out"), "EXTRA": str(scratch / "extra"), "MAKEFLAGS": server.makeflags,
         "PKG_CONFIG_LIBDIR": str(scratch / "pkgconfig"),
         "HOST": HOST_TRIPLE, "CONFIG_SITE": str(CONFIG_SITE), "CONFIG_SHELL": "/bin/sh", "CC": f"{USERLAND}/cc", "CXX": f"{USERLAND}/cxx",
         "AR": tool("llvm-ar"), "RANLIB": tool("llvm-ranlib"), "NM": tool("llvm-nm"), "STRIP": tool("llvm-strip"),
@@ -139,6 +147,10 @@ def _build(port, toolchain, server, archive, extra, final):
         sources.unpack(archive, tree)
         for name, further in extra.items():
             sources.unpack(further, scratch / "extra" / name)
+        library_cpu_s = 0
+        if needs_libcrypto(port):
+            library, library_cpu_s = libcrypto.build(toolchain.sysroot, server)
+            (scratch / "libcrypto").symlink_to(library)
         for patch in sorted((port.folder / "patches").glob("*.patch")):
             run_logged(["patch", "-p1", "-F0", "--no-backup-if-mismatch", "-i", patch], log, tree)
         if (port.folder / "edit.py").exists():
@@ -148,4 +160,4 @@ def _build(port, toolchain, server, archive, extra, final):
                            _environment(port, toolchain, scratch, server), server.files)
         _check(port, out, log)
         install_folder(out, final)
-    return cpu_s
+    return cpu_s + library_cpu_s

@@ -7,13 +7,18 @@ import pathlib
 import sys
 import tomllib
 
+import libcrypto
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def extensions():
     """What is linked into the interpreter beside what its wheel has."""
     recipes = [tomllib.loads((ROOT / "userland/python" / name).read_text()) for name in ("extensions/extensions.toml", "rust/packages.toml")]
-    return [{"name": name, **part} for name, part in sorted((name, part) for recipe in recipes for name, part in recipe["part"].items())]
+    parts = {"openssl": libcrypto.source()}
+    for recipe in recipes:
+        parts |= recipe["part"]
+    return [{"name": name, **part} for name, part in sorted(parts.items())]
 
 
 def entry():

@@ -67,18 +67,25 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def requirements(metadata, extra: str = "") -> list[str]:
-    """Names of the distributions that this one needs here, with an extra or without."""
+def applying(texts: list[str], extra: str = "") -> list:
+    """The requirements that count here, with an extra or without."""
     try:
         from packaging.requirements import Requirement
     except ImportError:
         from pip._vendor.packaging.requirements import Requirement
-    needed = []
-    for text in metadata.get_all("Requires-Dist") or []:
-        requirement = Requirement(text)
-        if requirement.marker is None or requirement.marker.evaluate({**GUEST, "extra": extra}):
-            needed.append(normal(requirement.name))
-    return sorted(set(needed))
+    return [requirement for requirement in map(Requirement, texts)
+            if requirement.marker is None or requirement.marker.evaluate({**GUEST, "extra": extra})]
+
+
+def requirements(metadata, extra: str = "") -> list[str]:
+    """Names of the distributions that this one needs here, with an extra or without."""
+    return sorted({normal(requirement.name) for requirement in applying(metadata.get_all("Requires-Dist") or [], extra)})
+
+
+def of_extras(package: dict, by_name: dict) -> set[str]:
+    """What a package needs by the extras that it asks of others, as in pyjwt[crypto]."""
+    return {name for requirement in applying(package["requires_dist"]) for extra in requirement.extras
+            for name in by_name.get(normal(requirement.name), {}).get("extras", {}).get(normal(extra), ())}
 
 
 def read_wheel(archive: Path) -> dict[str, bytes]:
@@ -274,6 +281,8 @@ def main() -> int:
     wheels = [*(wheel for wheel in options.wheels if wheel not in search), *rust_extensions.packages()]
     everything = [*distributions(files), *(pure_wheel(wheel) for wheel in wheels)]
     by_name = {package["name"]: package for package in everything}
+    for package in everything:
+        package["requires"] = sorted({*package["requires"], *of_extras(package, by_name)})
     wanted = {normal(name) for name in options.packages.split(",")}
     if unknown := wanted - set(by_name) - {"all", "none"}:
         print(f"No such package: {', '.join(sorted(unknown))}. There are: {', '.join(sorted(by_name))}.", file=sys.stderr)

@@ -13,7 +13,7 @@ IMMORTAL = 1 << 30  # counts of references from here on are left alone
 CLASSES = {f"Py{name}_Type": kind for name, kind in {
     "BaseObject": "object", "Bool": "bool", "ByteArray": "bytearray", "Bytes": "bytes", "Complex": "complex", "Dict": "dict", "Float": "float",
     "FrozenDict": "frozendict", "FrozenSet": "frozenset", "Function": "function", "List": "list", "Long": "int", "MemoryView": "memoryview",
-    "Module": "module", "Set": "set", "Tuple": "tuple", "Type": "type", "Unicode": "str",
+    "Module": "module", "Set": "set", "Slice": "slice", "Tuple": "tuple", "Type": "type", "Unicode": "str",
 }.items()}
 EXCEPTION = "_PyExc_"  # the class of the exception; C code knows a pointer to it as PyExc_...
 SINGLE = {"_Py_EllipsisObject": "ellipsis", "_Py_NoneStruct": "NoneType", "_Py_NotImplementedStruct": "NotImplementedType"}

@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "build"))
 
+import libcrypto  # noqa: E402
 import musl  # noqa: E402
 import sources  # noqa: E402
 from common import (CRATES, BuildError, cache_root, content_hash, install_folder, locked, run_logged, say, scratch_folder, tool,  # noqa: E402
@@ -65,33 +66,39 @@ def library():
     rustc, cargo = _compiler()
     sysroot = musl.build_sysroot(1)
     version = subprocess.run([rustc, "-vV"], capture_output=True, text=True, check=True).stdout
-    key = content_hash("python-rust", version, toolchain_id(), sysroot.name, HERE, Path(__file__))
+    key = content_hash("python-rust", version, toolchain_id(), sysroot.name, libcrypto.key(sysroot), HERE, Path(__file__))
     final = cache_root() / f"python-rust-{key}"
-    with locked(cache_root() / "locks" / "python-rust"):
-        if not final.exists():
-            archives = {name: sources.fetch(part) for name, part in parts().items()}
-            say("building the Rust code of Python packages")
-            log = cache_root() / "logs" / "python-rust.log"
-            log.parent.mkdir(parents=True, exist_ok=True)
-            log.write_bytes(b"")
-            with scratch_folder("python-rust") as scratch:
-                tree = scratch / "tree"
-                shutil.copytree(HERE, tree)
-                for name, archive in archives.items():
-                    sources.unpack(archive, tree / name)
-                    _edit(tree / name, parts()[name].get("edits", ()))
-                (tree / "Cargo.lock").write_text((HERE / "crates.lock").read_text().replace('"registry"', f'"{CRATES}"'))
-                used = _compile(tree, rustc, cargo, sysroot, log)
-                out = scratch / "out"
-                out.mkdir()
-                shutil.move(tree / "target" / TARGET / "release" / LIBRARY, out)
-                licences = _licences(tree / "Cargo.lock")
-                for name, part in parts().items():
-                    _keep(tree / name, part, out / name, licences)
-                install_folder(out, final)
-            say(f"built the Rust code of Python packages ({used:.0f} s of CPU)")
+    if not final.exists():
+        with locked(cache_root() / "locks" / "python-rust"):
+            if not final.exists():
+                _make(final, rustc, cargo, sysroot)
     os.utime(final)
     return final
+
+
+def _make(final, rustc, cargo, sysroot):
+    archives = {name: sources.fetch(part) for name, part in parts().items()}
+    say("building the Rust code of Python packages")
+    log = cache_root() / "logs" / "python-rust.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_bytes(b"")
+    with scratch_folder("python-rust") as scratch:
+        tree = scratch / "tree"
+        shutil.copytree(HERE, tree)
+        for name, archive in archives.items():
+            sources.unpack(archive, tree / name)
+            _edit(tree / name, parts()[name].get("edits", ()))
+        (tree / "Cargo.lock").write_text((HERE / "crates.lock").read_text().replace('"registry"', f'"{CRATES}"'))
+        crypto, used = libcrypto.build(sysroot)
+        used += _compile(tree, rustc, cargo, sysroot, crypto, log)
+        out = scratch / "out"
+        out.mkdir()
+        shutil.move(tree / "target" / TARGET / "release" / LIBRARY, out)
+        licences = _licences(tree / "Cargo.lock")
+        for name, part in parts().items():
+            _keep(tree / name, part, out / name, licences)
+        install_folder(out, final)
+    say(f"built the Rust code of Python packages ({used:.0f} s of CPU)")
 
 
 def _edit(folder, edits):
@@ -102,16 +109,18 @@ def _edit(folder, edits):
         (folder / name).write_text(content.replace(before, after))
 
 
-def _compile(tree, rustc, cargo, sysroot, log):
+def _compile(tree, rustc, cargo, sysroot, crypto, log):
     settings = tree / "interpreter.cfg"
     settings.write_text(INTERPRETER)
     flags = [f"-Ctarget-feature={','.join('+' + name for name in FEATURES)}", f"--remap-path-prefix={tree}=/packages", f"--remap-path-prefix={_crates_home()}=/crates"]
     kept = {name: value for name, value in os.environ.items()
-            if not name.startswith(("RUST", "CARGO_BUILD", "CARGO_PROFILE", "CARGO_TARGET", "PYO3", "CC", "CFLAGS", "AR"))}
+            if not name.startswith(("RUST", "OPENSSL", "CARGO_BUILD", "CARGO_PROFILE", "CARGO_TARGET", "PYO3", "CC", "CFLAGS", "AR"))}
     in_c = [f"--sysroot={sysroot}", *(f"-m{name}" for name in FEATURES), "-w"]
     machine = TARGET.replace("-", "_")
     env = kept | {"RUSTC": rustc, "RUSTC_BOOTSTRAP": "1", "PYO3_CONFIG_FILE": str(settings), "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags),
                   "CARGO_TARGET_DIR": str(tree / "target"), "CARGO_INCREMENTAL": "0",
+                  "OPENSSL_LIB_DIR": str(crypto), "OPENSSL_INCLUDE_DIR": str(crypto / "include"), "OPENSSL_LIBS": "crypto", "OPENSSL_STATIC": "1",
+                  "CRYPTOGRAPHY_BUILD_OPENSSL_NO_LEGACY": "1",
                   f"CC_{machine}": tool("clang"), f"AR_{machine}": tool("llvm-ar"), f"CFLAGS_{machine}": shlex.join(in_c)}
     return run_logged([cargo, "build", "--release", "--locked", "--target", TARGET, "-Zbuild-std=std,panic_abort"], log, tree, env)
 
@@ -141,7 +150,8 @@ def _keep(source, part, target, licences):
         shutil.copy(licence, info)
     (info / "LICENSES-of-crates.txt").write_text(licences)
     if "python" in part:
-        shutil.copytree(source / part["python"], target / Path(part["python"]).name)
+        for folder in (part["python"], *part.get("beside", ())):
+            shutil.copytree(source / folder, target / Path(folder).name)
     else:  # as maturin does it where a package is compiled code alone
         module = next(iter(part["modules"])).rpartition(".")[2]
         (target / module).mkdir()

@@ -15,6 +15,7 @@ FUNCTION_INDEX, TYPE_INDEX, GLOBAL_INDEX = 0, 6, 7
 IN_PLACE = {1, 2, 20}  # a place in the table, the table itself: final already
 ADDRESS_LEB, ADDRESS_SLEB, ADDRESS_WORD = 3, 4, 5
 UNDEFINED, SYMBOL_DATA, EXPLICIT_NAME = 0x10, 1, 0x40
+CONSTRUCTORS, EMPTY = "__wasm_call_ctors", b"\0\x0b"
 OF_THE_SYSTEM = "wasi_snapshot_preview1"  # what functions of the system are imported from; the module names them by it too
 
 
@@ -159,6 +160,18 @@ class Code:
             found.append(Place(kind, where, symbol, addend))
         return found
 
+    def begins_by_itself(self):
+        """Whether something of it is to run before all else: the linker's own function for that has places that nothing lists."""
+        index = next((index for index, name in self.names() if name == CONSTRUCTORS), None)
+        if index is None:
+            return False
+        _, at = uleb(self.sections[CODE], 0)
+        for _ in range(index - len(self.imports)):
+            size, at = uleb(self.sections[CODE], at)
+            at += size
+        size, at = uleb(self.sections[CODE], at)
+        return bytes(self.sections[CODE][at:at + size]) != EMPTY
+
     def elements(self, start):
         """The functions that it has put into the table, from `start` on."""
         data = self.sections.get(ELEMENTS, b"\0")
@@ -228,6 +241,8 @@ class Added:
 def append(module, linked, data_addresses):
     """Puts the code into the module. `data_addresses` tells the address of a name of the module's data."""
     code = Code(linked)
+    if code.begins_by_itself():
+        raise PatchError("the added code has constructors or destructors")
     more = module.added.get(TYPES, (0, b""))
     types = [*read_types(module.content(TYPES)), *read_types(encode(more[0]) + more[1])]
     type_of = {content: index for index, content in reversed(list(enumerate(types)))}

@@ -3,9 +3,14 @@
 #![allow(non_upper_case_globals, clashing_extern_declarations)]
 
 extern crate _pydantic_core;
+extern crate bcrypt_rust;
+extern crate cryptography_rust;
 extern crate jiter_python;
 extern crate orjson;
 extern crate rpds;
+extern crate tiktoken;
+
+mod openssl;
 
 use pyo3::ffi;
 use std::ffi::{c_int, c_void};
@@ -34,12 +39,14 @@ exceptions! {
     PyExc_AttributeError _PyExc_AttributeError
     PyExc_BaseException _PyExc_BaseException
     PyExc_BaseExceptionGroup _PyExc_BaseExceptionGroup
+    PyExc_BufferError _PyExc_BufferError
     PyExc_DeprecationWarning _PyExc_DeprecationWarning
     PyExc_Exception _PyExc_Exception
     PyExc_ImportError _PyExc_ImportError
     PyExc_IndexError _PyExc_IndexError
     PyExc_KeyError _PyExc_KeyError
     PyExc_LookupError _PyExc_LookupError
+    PyExc_MemoryError _PyExc_MemoryError
     PyExc_NotImplementedError _PyExc_NotImplementedError
     PyExc_OverflowError _PyExc_OverflowError
     PyExc_RecursionError _PyExc_RecursionError
@@ -53,6 +60,7 @@ exceptions! {
 }
 
 unsafe extern "C" {
+    fn _Py_ReachedRecursionLimit(thread: *mut ffi::PyThreadState) -> c_int;
     fn __clock_gettime(clock: *const Clock, time: *mut c_void) -> c_int;
     fn _PyType_GetDict(class: *mut ffi::PyTypeObject) -> *mut ffi::PyObject;
     fn internal_memalign(alignment: usize, size: usize) -> *mut c_void;
@@ -148,4 +156,10 @@ pub unsafe extern "C" fn posix_memalign(place: *mut *mut c_void, alignment: usiz
     }
     unsafe { *place = room };
     0
+}
+
+/// Code that recurs without the interpreter asks it whether to go on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cloche_stack_is_short() -> c_int {
+    unsafe { _Py_ReachedRecursionLimit(ffi::PyThreadState_Get()) }
 }

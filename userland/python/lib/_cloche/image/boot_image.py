@@ -223,7 +223,8 @@ def _make_immortal():
 
 # Modules that userland/python/extensions.py and rust/packages.toml have put beside those that the interpreter was built with.
 EXTENSIONS = ("_casts", "_curses", "_curses_panel", "_decimal", "_floats", "_scrypt", "_waits", "_zstd",
-              "jiter.jiter", "orjson.orjson", "pydantic_core._pydantic_core", "rpds.rpds")
+              "bcrypt._bcrypt", "cryptography.hazmat.bindings._rust", "jiter.jiter", "orjson.orjson", "pydantic_core._pydantic_core", "rpds.rpds",
+              "tiktoken._tiktoken")
 
 
 def _identity():
