@@ -76,7 +76,7 @@ HostFs::~HostFs() = default;
 
 HostFs::HostFs(const std::string& host_path, const Options& options) {
   Result<UniqueFd, Error> found = guest_folders().open(host_path);
-  if (!found) throw found.error();
+  if (!found) throw HostError(std::string(found.error().sentence()), found.error().code());
   UniqueFd fd = *std::move(found);
   const auto st = host_stat(fd.get());
   if (!st) throw HostError::from_errno("looking at " + host_path, static_cast<int>(st.error()));

@@ -42,8 +42,8 @@ class HostFs final : public FileSystem {
   };
 
   // Opens the folder or the file. A symbolic link in its path is followed, but for one that leads
-  // out of a folder that guests may write to (guest_folders()). Throws Error when it is missing, of
-  // another kind, or may not be used.
+  // out of a folder that guests may write to (guest_folders()). Throws HostError when it is
+  // missing, of another kind, or may not be used.
   HostFs(const std::string& host_path, const Options& options);
 
   Ino root() const override;

@@ -34,7 +34,7 @@ struct Source {
 
 Source open_source(const HostMount& mount) {
   Result<UniqueFd, Error> found = guest_folders().open(mount.host_path);
-  if (!found) throw found.error();
+  if (!found) throw HostError(std::string(found.error().sentence()), found.error().code());
   Source source{.fd = *std::move(found)};
   if (::fstat(source.fd.get(), &source.of) != 0)
     throw HostError::from_errno("looking at " + mount.host_path, errno);

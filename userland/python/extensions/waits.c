@@ -15,6 +15,7 @@ int __wasi_fd_fdstat_get(int fd, Status *status);
 Py_ssize_t _Py_write(int fd, const void *bytes, size_t size);
 PyObject *_io_open(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 const char *sqlite3_value_text(void *value);
+void _Py_InitializeRecursionLimits(PyThreadState *thread);
 
 static PyObject *before_read, *before_write, *before_lock, *before_open, *before_line, *raise_later, *before_attach;
 static PyThreadState *reader; /* who reads a line of the terminal */
@@ -183,7 +184,15 @@ static PyObject *set_attach(PyObject *Py_UNUSED(module), PyObject *function) {
   Py_RETURN_NONE;
 }
 
+/* measure_stack(): the calling thread's recursion is bounded as threads_patch.py says from now on. The interpreter was started, before it was
+ * patched, where the C library knew of 128 KiB. */
+static PyObject *measure_stack(PyObject *module, PyObject *ignored) {
+  _Py_InitializeRecursionLimits(PyThreadState_Get());
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
+    {"measure_stack", measure_stack, METH_NOARGS, NULL},
     {"set", set, METH_VARARGS, NULL},
     {"set_attach", set_attach, METH_O, NULL},
     {NULL, NULL, 0, NULL},

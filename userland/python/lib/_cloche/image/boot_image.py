@@ -23,6 +23,8 @@ def build(modules=""):
     """`modules`: of packages, to import beside the common ones."""
     _identity()
     _relocate()
+    import _waits
+    _waits.measure_stack()
     from ..host import cpu_time, linux_calls, linux_errors, locales, posix_calls, state, time_formats, time_zone
     from ..processes import posix_processes
     linux_errors.install()
