@@ -116,10 +116,8 @@ TEST_F(SavedSessions, AClockThatIsWrongAtTheStartEndsNone) {
   EXPECT_EQ(manager->count(), 0U);
   clock.advance(std::chrono::minutes(20));
   clock.set_by(-years);
-  wait_until([&] {
-    clock.advance(std::chrono::seconds(1));
-    return manager->count() == 1;
-  });
+  clock.advance(std::chrono::seconds(6));  // looked at each five
+  wait_until([&] { return manager->count() == 1; });
   EXPECT_EQ(get(manager->find(id, "me")), "kept");
   EXPECT_EQ(troubles_.size(), 1U);
   clock.advance(std::chrono::minutes(40));
