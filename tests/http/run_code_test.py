@@ -134,7 +134,7 @@ class Load(unittest.TestCase):
 
     def test_load_makes_no_wrong_verdict(self):
         """Many more than the machine can run at once, beside sessions that compute: each verdict is what it is alone,
-        or the request is answered 504 and was not run."""
+        or there is none: the request is answered 504 and was not run, or ran for too long without computing."""
         with Server("serve") as server:
             alone = {"code": SPIN.format(count=300_000), "language": "python", "run_timeout": 2}
             self.assertEqual(server.json("POST", "/run_code", alone)[1]["status"], "Success")
@@ -165,11 +165,13 @@ class Load(unittest.TestCase):
             for session in noise:
                 server.ask("DELETE", f"/sessions/{session}")
             self.assertEqual(len(seen), 60)
+            verdicts = 0
             for status, expected, got in seen:
                 self.assertIn(status, (200, 504))
-                if status == 200:
+                if status == 200 and got[0] != "SandboxError":
                     self.assertEqual(got, expected)
-            self.assertGreater(sum(status == 200 for status, _, _ in seen), 0)
+                    verdicts += 1
+            self.assertGreater(verdicts, 0)
 
     def test_the_end_of_the_server_is_no_verdict(self):
         server = Server("serve", "--drain", "0")
