@@ -356,7 +356,8 @@ class Door(unittest.TestCase):
             text = rpc.printed(terminal, b"x")
             rpc.call("terminal.taken", terminal=terminal, bytes=len(text))
             count += text.count(b"x")
-        rpc.printed(terminal, b"end")
+        if b"end" not in text:  # which may have come with the last of it
+            rpc.printed(terminal, b"end")
         self.assertEqual(other.call("run", command="test -e /tmp/done")["exitCode"], 0)
         other.call("session.delete", sessionId=session)
 
