@@ -6,16 +6,19 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <cerrno>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/thread_name.h"
 #include "cloche/loopback.h"
 #include "doors/http/lost_peer.h"
 
@@ -38,8 +41,31 @@ bool is_for_later(int error) { return error == EAGAIN || error == EWOULDBLOCK ||
 
 }  // namespace
 
+// Not Boost's thread_pool: where its second thread cannot be started it waits for the first for ever.
 struct PortRelays::Threads {
-  asio::thread_pool pool{threads_count};
+  Threads() {
+    try {
+      while (all.size() < threads_count)
+        all.emplace_back(with_name("port-relays", [this] { context.run(); }));
+    } catch (...) {
+      join();
+      throw;
+    }
+  }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  ~Threads() { join(); }
+
+  // When all that there is to do is done.
+  void join() {
+    work.reset();
+    for (std::thread& thread : all) thread.join();
+    all.clear();
+  }
+
+  asio::io_context context;
+  asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
+  std::vector<std::thread> all;
 };
 
 // All but the constructor runs on its strand.
@@ -50,7 +76,7 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
         number_(number),
         id_(std::move(wish.id)),
         owner_(std::move(wish.owner)),
-        strand_(asio::make_strand(relays.threads_->pool)),
+        strand_(asio::make_strand(relays.threads_->context)),
         client_(strand_),
         last_call_(strand_),
         stall_(strand_),
@@ -293,7 +319,7 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
   const std::uint64_t number_;
   const std::string id_;
   const std::string owner_;
-  const asio::strand<asio::thread_pool::executor_type> strand_;
+  const asio::strand<asio::io_context::executor_type> strand_;
   asio::posix::stream_descriptor client_;
   asio::steady_timer last_call_;
   asio::steady_timer stall_;
@@ -347,7 +373,7 @@ PortRelays::~PortRelays() {
   }
   for (const auto& [number, relay] : relays) relay->end();
   relays.clear();
-  threads_->pool.join();
+  threads_->join();
 }
 
 PortRelays::Crowd PortRelays::crowd(const Wish& wish) const {
