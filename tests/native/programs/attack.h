@@ -4,10 +4,12 @@
 #pragma once
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int openings;
@@ -16,6 +18,18 @@ static inline void must_fail(const char* what, long result) {
   if (result < 0) return;
   ++openings;
   printf("open: %s\n", what);
+}
+
+// A way out is open where SIGKILL has not ended the process that does it.
+static inline void expect_end(const char* what, void (*act)(void)) {
+  const pid_t child = fork();
+  if (child == 0) {
+    act();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  must_fail(what, WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? -1 : 0);
 }
 
 static inline int verdict(void) {

@@ -5,10 +5,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/wait.h>
 
 #include "attack.h"
 
@@ -56,17 +54,6 @@ static void watch_in_a_thread(void) {
   pthread_t thread;
   pthread_create(&thread, NULL, watch_by_numbers, NULL);
   pthread_join(thread, NULL);
-}
-
-static void expect_end(const char* what, void (*act)(void)) {
-  pid_t child = fork();
-  if (child == 0) {
-    act();
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  must_fail(what, WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? -1 : 0);
 }
 
 int main(void) {
