@@ -11,11 +11,10 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
-#include "base/errno.h"
+#include "base/descriptor_path.h"
 
 namespace cloche {
 namespace {
@@ -55,7 +54,7 @@ class GuestFolders::Walk {
  public:
   Walk(const GuestFolders& folders, const std::string& path) : folders_(folders), path_(path) {}
 
-  Result<HostPlace, Error> go(LastLink last) {
+  Result<HostPlace, HostError> go(LastLink last) {
     if (path_.empty()) return fail(ENOENT);
     if (!begin()) return fail(errno);
     push_words(path_, 0);
@@ -74,7 +73,7 @@ class GuestFolders::Walk {
       struct stat of{};
       if (!next || ::fstat(next.get(), &of) != 0) return fail(errno);
       if (S_ISLNK(of.st_mode) && !(is_last && last == LastLink::kept && !ends_in_folder)) {
-        Result<UniqueFd, Error> thing = follow(next.get(), word);
+        Result<UniqueFd, HostError> thing = follow(next.get(), word);
         if (!thing) return std::move(thing).error();
         if (*thing) return HostPlace{give_here(), word.text, *std::move(thing)};
       } else if (S_ISDIR(of.st_mode)) {
@@ -143,7 +142,7 @@ class GuestFolders::Walk {
   }
 
   // Puts what a link says in its place; a descriptor of what it leads to where that has no path.
-  Result<UniqueFd, Error> follow(int link, const Word& word) {
+  Result<UniqueFd, HostError> follow(int link, const Word& word) {
     if (++links_ > most_links) return fail(ELOOP);
     const std::string text = text_of(link);
     if (text.empty()) return fail(errno == 0 ? ENOENT : errno);
@@ -175,15 +174,13 @@ class GuestFolders::Walk {
     return place;
   }
 
-  Error fail(int error) const {
-    return {ErrorKind::host, errno_from_host(error),
-            fmt::format("{}: {}", path_, std::strerror(error))};
-  }
-  Error refuse() const {
-    return {ErrorKind::host, Errno::acces,
-            fmt::format("{} leads through a link in a folder that guests may write to, and out of "
-                        "that folder: name the place that you mean",
-                        path_)};
+  HostError fail(int error) const { return HostError::from_errno(path_, error); }
+  HostError refuse() const {
+    return HostError(
+        fmt::format("{} leads through a link in a folder that guests may write to, and out of that "
+                    "folder: name the place that you mean",
+                    path_),
+        Errno::acces);
   }
 
   const GuestFolders& folders_;
@@ -194,8 +191,7 @@ class GuestFolders::Walk {
 };
 
 std::string HostPlace::path() const {
-  if (name.empty()) return fmt::format("/proc/self/fd/{}", found.get());
-  return fmt::format("/proc/self/fd/{}/{}", folder.get(), name);
+  return name.empty() ? descriptor_path(found) : descriptor_path(folder) + "/" + name;
 }
 
 GuestFolders::Identity GuestFolders::identity_of(int fd) {
@@ -231,15 +227,14 @@ bool GuestFolders::has(int fd) const {
   return known_.contains(identity);
 }
 
-Result<HostPlace, Error> GuestFolders::find(const std::string& path, LastLink last) const {
+Result<HostPlace, HostError> GuestFolders::find(const std::string& path, LastLink last) const {
   return Walk(*this, path).go(last);
 }
 
-Result<UniqueFd, Error> GuestFolders::open(const std::string& path) const {
+Result<UniqueFd, HostError> GuestFolders::open(const std::string& path) const {
   auto place = find(path, LastLink::followed);
   if (!place) return std::move(place).error();
-  if (!place->found)
-    return Error(ErrorKind::host, Errno::noent, fmt::format("{}: {}", path, std::strerror(ENOENT)));
+  if (!place->found) return HostError::from_errno(path, ENOENT);
   return std::move(place->found);
 }
 

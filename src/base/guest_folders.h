@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include "base/host_error.h"
 #include "base/mutex.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -43,11 +43,11 @@ class GuestFolders {
   // From now on for good; 32 bytes each. Nothing where it is no folder or cannot be opened.
   void add(const std::string& path);
 
-  // An Error of the host with the errno of what is missing or refused on the way; EACCES for a link
-  // that a guest may have made and that leads out of its folder.
-  Result<HostPlace, Error> find(const std::string& path, LastLink last) const;
+  // An error with the errno of what is missing or refused on the way; EACCES for a link that a
+  // guest may have made and that leads out of its folder.
+  Result<HostPlace, HostError> find(const std::string& path, LastLink last) const;
   // Of what is there.
-  Result<UniqueFd, Error> open(const std::string& path) const;
+  Result<UniqueFd, HostError> open(const std::string& path) const;
 
  private:
   class Walk;

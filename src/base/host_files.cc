@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/descriptor_path.h"
+
 namespace cloche {
 namespace {
 
@@ -50,7 +52,7 @@ Result<void> HostFiles::sync(int fd) {
 }
 
 Result<void> HostFiles::link(int fd, const std::string& path) {
-  const std::string from = "/proc/self/fd/" + std::to_string(fd);
+  const std::string from = descriptor_path(fd);
   if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
     return last_error();
   return {};

@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <functional>
 
-#include "base/guest_folders.h"
 #include "base/host_error.h"
 #include "base/new_file.h"
 #include "base/unique_fd.h"
@@ -183,14 +182,19 @@ std::string image_header_text(const ImageHeader& header) {
   return text;
 }
 
-void write_image_file(const std::filesystem::path& file, const wasm::MemoryImage& image,
-                      ImageHeader header, HostFiles& files) {
-  const auto place = guest_folders().find(file.string(), GuestFolders::LastLink::kept);
+HostPlace place_of_image(const std::filesystem::path& file) {
+  auto place = guest_folders().find(file.string(), GuestFolders::LastLink::kept);
   if (!place)
     throw HostError("cannot write the image " + std::string(place.error().sentence()),
                     place.error().code());
+  return *std::move(place);
+}
+
+void write_image_file(const std::filesystem::path& file, const wasm::MemoryImage& image,
+                      ImageHeader header, HostFiles& files) {
+  const HostPlace place = place_of_image(file);
   const auto write = [&]() -> Result<void> {
-    CLOCHE_ASSIGN(NewFile made, NewFile::create(files, place->path(), image_file_mode));
+    CLOCHE_ASSIGN(NewFile made, NewFile::create(files, place.path(), image_file_mode));
     // The header has the sum of what follows it, so that comes first.
     CLOCHE_TRY(image.write(files, made.fd(), header_bytes));
     header.content_bytes = static_cast<std::uint64_t>(stat_of(made.fd()).st_size) - header_bytes;

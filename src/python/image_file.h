@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/guest_folders.h"
 #include "base/host_files.h"
 #include "base/unique_fd.h"
 #include "wasm/memory_image.h"
@@ -62,6 +63,8 @@ OpenedImage open_image_file(const std::filesystem::path& file);
 std::string image_header_text(const ImageHeader& header);
 inline constexpr std::uint64_t image_header_bytes = 65536;
 inline constexpr unsigned image_file_mode = 0644;
+// Where an image is to be written; throws HostError.
+HostPlace place_of_image(const std::filesystem::path& file);
 
 // The memory image, when it is one of this build. What is mapped is a copy in `cache_folder`
 // (empty: one that has no name any more), since a file that is cut short while a guest runs from it

@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/guest_folders.h"
 #include "base/host_error.h"
 #include "base/new_file.h"
 #include "python/json_text.h"
@@ -175,13 +174,10 @@ wasm::FileIdentity write_layer_file(const std::filesystem::path& file,
     std::memcpy(table.data(), in_order.data(), in_order.size() * sizeof(wasm::PageRun));
   header.content_bytes = description.size() + table.size() + wasm::bytes_of(runs);
 
-  const auto place = guest_folders().find(file.string(), GuestFolders::LastLink::kept);
-  if (!place)
-    throw HostError("cannot write the image " + std::string(place.error().sentence()),
-                    place.error().code());
+  const HostPlace place = place_of_image(file);
   struct stat status{};
   const auto write = [&]() -> Result<void> {
-    CLOCHE_ASSIGN(NewFile made, NewFile::create(files, place->path(), image_file_mode));
+    CLOCHE_ASSIGN(NewFile made, NewFile::create(files, place.path(), image_file_mode));
     const int to = made.fd();
     // The header has the sum of what follows it, so that comes first, and all of it once.
     if (lseek(to, image_header_bytes, SEEK_SET) < 0) return errno_from_host(errno);

@@ -75,8 +75,8 @@ HostFs::HostFs(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HostFs::~HostFs() = default;
 
 HostFs::HostFs(const std::string& host_path, const Options& options) {
-  Result<UniqueFd, Error> found = guest_folders().open(host_path);
-  if (!found) throw HostError(std::string(found.error().sentence()), found.error().code());
+  Result<UniqueFd, HostError> found = guest_folders().open(host_path);
+  if (!found) throw found.error();
   UniqueFd fd = *std::move(found);
   const auto st = host_stat(fd.get());
   if (!st) throw HostError::from_errno("looking at " + host_path, static_cast<int>(st.error()));

@@ -9,6 +9,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/descriptor_path.h"
 #include "base/unique_fd.h"
 #include "vfs/hostfs.h"
 
@@ -76,11 +77,6 @@ struct HostFs::Impl {
   std::size_t trim_at = 0;
   std::uint32_t open_count = 0;
 };
-
-// A magic link to what a descriptor refers to, whatever its names are.
-inline std::string descriptor_path(const UniqueFd& fd) {
-  return "/proc/self/fd/" + std::to_string(fd.get());
-}
 
 inline Errno last_error() { return errno_from_host(errno); }
 // statx of a descriptor, or of `name` in a directory without following it.

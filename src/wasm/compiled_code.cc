@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/descriptor_path.h"
 #include "base/write_fully.h"
 #include "wasm/preemptible_program.h"
 #include "wasm/private_pages.h"
@@ -111,7 +112,7 @@ std::optional<OpenedCode> open_code_file(const Engine& engine, int fd, Interrupt
   const std::optional<Footer> footer = read_footer(fd);
   if (!footer) return std::nullopt;
   // By descriptor: what was checked is what is mapped.
-  const std::string path = fmt::format("/proc/self/fd/{}", fd);
+  const std::string path = descriptor_path(fd);
   wasmtime_module_t* module = nullptr;
   const Native<wasmtime_error_t> error(
       wasmtime_module_deserialize_file(engine.native(interruption), path.c_str(), &module));

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/descriptor_path.h"
 #include "base/guest_folders.h"
 #include "base/host_error.h"
 #include "base/host_files.h"
@@ -20,8 +21,6 @@ namespace cloche::cli {
 namespace {
 
 constexpr mode_t permission_bits = 0777;
-
-std::string held_path(const UniqueFd& held) { return fmt::format("/proc/self/fd/{}", held.get()); }
 
 }  // namespace
 
@@ -50,7 +49,7 @@ OutPlaces::Place OutPlaces::find(const CopyOut& copy) {
     place.held = std::move(target->found);
     return place;
   }
-  if (::access(held_path(target->folder).c_str(), W_OK | X_OK) != 0) fail(errno);
+  if (::access(descriptor_path(target->folder).c_str(), W_OK | X_OK) != 0) fail(errno);
   place.held = std::move(target->folder);
   place.name = std::move(target->name);
   return place;
@@ -62,7 +61,7 @@ Result<void> OutPlaces::write(const Place& place, std::string_view content) {
     pass_on(Stream::out, content);
     return {};
   }
-  std::string path = held_path(place.held);
+  std::string path = descriptor_path(place.held);
   if (place.name.empty()) {
     const UniqueFd device(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
     if (!device || !write_fully(device.get(), content)) return errno_from_host(errno);

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/descriptor_path.h"
 #include "base/errno.h"
 #include "base/guest_folders.h"
 #include "base/host_error.h"
@@ -36,8 +37,7 @@ UniqueFd open_script(const std::string& path) {
   const auto found = guest_folders().open(path);
   if (!found)
     throw HostError("cannot read " + std::string(found.error().sentence()), found.error().code());
-  UniqueFd file(::open(fmt::format("/proc/self/fd/{}", found->get()).c_str(),
-                       O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  UniqueFd file(::open(descriptor_path(*found).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!file) throw HostError::from_errno("cannot read " + path, errno);
   return file;
 }

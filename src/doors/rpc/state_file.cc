@@ -2,13 +2,13 @@
 #include "doors/rpc/state_file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 
+#include "base/descriptor_path.h"
 #include "base/durable_file.h"
 #include "base/guest_folders.h"
 #include "base/host_error.h"
@@ -26,8 +26,8 @@ namespace {
 UniqueFd open_to_read(const std::string& path) {
   const auto found = guest_folders().open(path);
   if (!found) throw found.error();
-  UniqueFd file(::open(fmt::format("/proc/self/fd/{}", found->get()).c_str(),
-                       O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  UniqueFd file(
+      ::open(descriptor_path(*found).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file) fail(path);
   return file;
 }

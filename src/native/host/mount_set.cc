@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <span>
 
+#include "base/descriptor_path.h"
 #include "base/guest_folders.h"
 #include "base/write_fully.h"
 #include "native/host/box.h"
@@ -23,18 +24,14 @@ namespace {
 
 using warden::MountOrder;
 
-std::string descriptor_path(const UniqueFd& fd) {
-  return "/proc/self/fd/" + std::to_string(fd.get());
-}
-
 struct Source {
   UniqueFd fd;  // O_PATH
   struct stat of{};
 };
 
 Source open_source(const HostMount& mount) {
-  Result<UniqueFd, Error> found = guest_folders().open(mount.host_path);
-  if (!found) throw HostError(std::string(found.error().sentence()), found.error().code());
+  Result<UniqueFd, HostError> found = guest_folders().open(mount.host_path);
+  if (!found) throw found.error();
   Source source{.fd = *std::move(found)};
   if (::fstat(source.fd.get(), &source.of) != 0)
     throw HostError::from_errno("looking at " + mount.host_path, errno);
