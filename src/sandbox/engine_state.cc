@@ -2,6 +2,7 @@
 #include "sandbox/engine_state.h"
 
 #include <fmt/format.h>
+
 #include <array>
 
 #include "base/error.h"
@@ -96,6 +97,7 @@ EngineOptions with_defaults(EngineOptions options) {
 }
 
 void EngineState::need_harmless(const SandboxOptions& options) const {
+  if (options.mounts.empty()) return;
   std::error_code error;
   const bool has_code = std::filesystem::exists(options_.code_folder, error);
   const std::array places{

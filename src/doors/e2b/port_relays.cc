@@ -46,7 +46,7 @@ struct PortRelays::Threads {
   Threads() {
     try {
       while (all.size() < threads_count)
-        all.emplace_back(with_name("port-relays", [this] { context.run(); }));
+        all.emplace_back(with_name("cloche-relays", [this] { context.run(); }));
     } catch (...) {
       join();
       throw;
