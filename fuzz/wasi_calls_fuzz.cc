@@ -1,54 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sequences of WASI calls with arbitrary arguments: no sequence may break the host.
-#include <fmt/format.h>
-
 #include "fuzz_machine.h"
 #include "kernel/wasi/wasi_call.h"
+#include "wasm/wat_testing.h"
 
 namespace {
 
 using namespace cloche;
 
-std::vector<wasm::HostFunction> all_functions() {
-  using namespace kernel::wasi;
-  std::vector<wasm::HostFunction> all;
-  for (const auto family : {args_calls, clock_calls, fd_calls, transfer_calls, directory_calls,
-                            path_calls, poll_calls, process_calls, random_calls, socket_calls}) {
-    for (wasm::HostFunction& function : family()) all.push_back(std::move(function));
-  }
-  return all;
-}
-
 const std::vector<wasm::HostFunction>& functions() {
-  static const std::vector<wasm::HostFunction> all = all_functions();
+  static const std::vector<wasm::HostFunction> all = kernel::wasi::all_calls();
   return all;
-}
-
-std::string types(std::string_view keyword, const std::vector<wasm::ValueType>& list) {
-  std::string text;
-  for (const wasm::ValueType type : list) {
-    text += fmt::format(" ({} {})", keyword, type == wasm::ValueType::i64 ? "i64" : "i32");
-  }
-  return text;
-}
-
-// Every function under its own name, as an import and as an export that forwards to it.
-std::string program() {
-  std::string imports = R"((import "test" "turn" (func $turn)))";
-  std::string exports;
-  for (const wasm::HostFunction& function : functions()) {
-    const std::string signature =
-        types("param", function.parameters) + types("result", function.results);
-    imports += fmt::format(R"((import "{}" "{}" (func ${}{})))", function.module, function.name,
-                           function.name, signature);
-    exports += fmt::format(R"((func (export "{}"){})", function.name, signature);
-    for (std::size_t i = 0; i < function.parameters.size(); ++i)
-      exports += fmt::format(" local.get {}", i);
-    exports += fmt::format(" call ${})", function.name);
-  }
-  return fmt::format(
-      R"((module {} (memory (export "memory") 2) {} (func (export "_start") call $turn)))", imports,
-      exports);
 }
 
 void steps(wasm::HostCall& host, fuzz::Bytes input) {
@@ -73,7 +35,7 @@ void steps(wasm::HostCall& host, fuzz::Bytes input) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static auto& machine = *new fuzz::Machine(program());
+  static auto& machine = *new fuzz::Machine(wasm::forwarding_wat(functions()));
   machine.run([&](wasm::HostCall& host) { steps(host, {data, size}); }, fuzz::input_limit);
   return 0;
 }

@@ -17,9 +17,6 @@
 namespace cloche::wasm {
 namespace {
 
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t wasm_page = 65536;
-
 class MemoryContentTest : public LivesTest {
  protected:
   static void fill(Instance& guest, int value) {

@@ -14,9 +14,6 @@
 namespace cloche::wasm {
 namespace {
 
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t wasm_page = 65536;
-
 constexpr std::string_view guest_text = R"((module
   (memory (export "memory") 16 256)
   (data (i32.const 8192) "initial")

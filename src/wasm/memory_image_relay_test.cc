@@ -13,15 +13,6 @@
 namespace cloche::wasm {
 namespace {
 
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t wasm_page = 65536;
-
-// 4 MiB with a free end, which grow to 16.
-constexpr std::string_view guest_text = R"((module
-  (memory (export "memory") 64 256)
-  (data (i32.const 8192) "initial")
-  (global $sp (export "__stack_pointer") (mut i32) (i32.const 1000))))";
-
 class ImageRelayTest : public testing::Test {
  protected:
   std::unique_ptr<Instance> life(const std::shared_ptr<const MemoryImage>& image,
@@ -36,7 +27,7 @@ class ImageRelayTest : public testing::Test {
   }
 
   GuestMaker guests;
-  std::shared_ptr<const LinkedModule> module = guests.link(guest_text);
+  std::shared_ptr<const LinkedModule> module = guests.link(growing_guest);
   std::shared_ptr<const MemoryImage> base = captured(*guests.make(module));
 };
 

@@ -18,9 +18,6 @@
 namespace cloche::wasm {
 namespace {
 
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t wasm_page = 65536;
-
 constexpr std::string_view guest_text = R"((module
   (memory (export "memory") 16 1024)
   (data (i32.const 5000) "initial")

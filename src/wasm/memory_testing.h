@@ -31,6 +31,14 @@ inline std::shared_ptr<const MemoryImage> captured(Instance& guest) {
   return image ? *image : nullptr;
 }
 
+// 4 MiB, which grow to 16: data near its beginning, nothing at its end.
+inline constexpr std::string_view growing_guest = R"((module
+  (memory (export "memory") 64 256)
+  (data (i32.const 8192) "initial")
+  (global $sp (export "__stack_pointer") (mut i32) (i32.const 1000))))";
+inline constexpr std::uint64_t page = 4096;
+inline constexpr std::uint64_t wasm_page = 65536;
+
 class LivesTest : public testing::Test {
  protected:
   std::unique_ptr<Instance> life(const std::shared_ptr<const MemoryImage>& image = nullptr,

@@ -13,9 +13,6 @@
 namespace cloche::wasm {
 namespace {
 
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t wasm_page = 65536;
-
 class PackedMemoryTest : public LivesTest {
  protected:
   // As guests do: a few words here and there, now and then all of a page, sometimes what was there.

@@ -17,14 +17,6 @@
 namespace cloche::wasm {
 namespace {
 
-constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t wasm_page = 65536;
-
-constexpr std::string_view guest_text = R"((module
-  (memory (export "memory") 64 256)
-  (data (i32.const 8192) "initial")
-  (global $sp (export "__stack_pointer") (mut i32) (i32.const 1000))))";
-
 class RewrittenPartsTest : public testing::Test {
  protected:
   RewrittenPartsTest() { give_back_page_files(); }
@@ -52,7 +44,7 @@ class RewrittenPartsTest : public testing::Test {
 
   static constexpr std::uint64_t from = 16 * page, bytes = 300 * page;
   GuestMaker guests;
-  std::shared_ptr<const LinkedModule> module = guests.link(guest_text);
+  std::shared_ptr<const LinkedModule> module = guests.link(growing_guest);
 };
 
 TEST_F(RewrittenPartsTest, WhatIsWrittenAgainIsNotCopied) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,11 @@ namespace cloche::wasm {
 
 // The binary of a program in text form. Fails the test, and gives nothing, when the text is wrong.
 std::vector<std::byte> from_wat(std::string_view text);
+
+// A guest that imports all of these functions and exports each under its own name, for a host that
+// calls them by way of the guest: its `_start` calls `test.turn`, in which that is done. It has a
+// memory of two pages.
+std::string forwarding_wat(std::span<const HostFunction> functions);
 
 // One engine for all tests of a program: making one is not free.
 Engine& test_engine();

@@ -5,44 +5,13 @@
 #include <gtest/gtest.h>
 
 #include "kernel/wasi/wasi_call.h"
+#include "wasm/wat_testing.h"
 
 namespace cloche::kernel::wasi {
 namespace {
 
-std::string_view name_of(wasm::ValueType type) {
-  return type == wasm::ValueType::i64 ? "i64" : "i32";
-}
-
-std::string types(std::string_view keyword, const std::vector<wasm::ValueType>& list) {
-  std::string text;
-  for (const wasm::ValueType type : list) text += fmt::format(" ({} {})", keyword, name_of(type));
-  return text;
-}
-
-// Imports come before everything else in a module, so the two halves are put together apart.
-std::string puppet_wat() {
-  std::string imports = R"((import "test" "turn" (func $turn)))";
-  std::string exports;
-  for (const auto family : {args_calls, clock_calls, fd_calls, transfer_calls, directory_calls,
-                            path_calls, poll_calls, process_calls, random_calls, socket_calls}) {
-    for (const wasm::HostFunction& function : family()) {
-      const std::string signature =
-          types("param", function.parameters) + types("result", function.results);
-      imports += fmt::format(R"((import "{}" "{}" (func ${}{})))", function.module, function.name,
-                             function.name, signature);
-      exports += fmt::format(R"((func (export "{}"){})", function.name, signature);
-      for (std::size_t i = 0; i < function.parameters.size(); ++i)
-        exports += fmt::format(" local.get {}", i);
-      exports += fmt::format(" call ${})", function.name);
-    }
-  }
-  return fmt::format(
-      R"((module {} (memory (export "memory") 2) {} (func (export "_start") call $turn)))", imports,
-      exports);
-}
-
 const std::string& puppet_program() {
-  static const std::string wat = puppet_wat();
+  static const std::string wat = wasm::forwarding_wat(all_calls());
   return wat;
 }
 

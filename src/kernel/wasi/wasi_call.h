@@ -68,6 +68,7 @@ Functions poll_calls();       // poll_calls.cc: poll_oneoff
 Functions process_calls();    // process_calls.cc: proc_* sched_yield
 Functions random_calls();     // random_calls.cc: random_get
 Functions socket_calls();     // socket_calls.cc: sock_*
+Functions all_calls();        // register.cc: those of all families
 
 // --- From handler to import ---
 
