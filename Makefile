@@ -195,7 +195,8 @@ asan: test-packages ## build with ASan and UBSan, run all tests
 
 .PHONY: tsan
 tsan: test-packages ## the same with ThreadSanitizer
-	@$(prepare) && $(call configure,tsan,$(build)/tsan) && \
+	@$(prepare) && $(call configure,dev,$(build)) && $(call configure,tsan,$(build)/tsan) && \
+		cmake --build $(build) -j $(JOBS) --target cloche-warden cloche-unpack && \
 		cmake --build $(build)/tsan -j $(JOBS) --target all userland guests && \
 		$(build)/tsan/bin/cloche prepare
 	@ctest --preset tsan -j $(JOBS) --no-label-summary $(if $(TEST),-R '$(TEST)')
