@@ -4,7 +4,8 @@
 // the sanitizers leave both alone. It is not compiled for ThreadSanitizer, which sees its
 // allocations but not what orders them: reports from inside it say nothing. Its handler of a trap
 // allocates, which is safe there, as the signal comes from compiled guest code only. A server that
-// ends while it compiles leaves that thread behind on purpose (RunningServer::run).
+// ends while it compiles leaves that thread behind on purpose (RunningServer::run). Tests fork
+// processes that begin threads, which it forbids where there were threads before.
 
 #define CLOCHE_SIGNALS \
   "handle_segv=0:handle_sigbus=0:handle_sigill=0:handle_sigfpe=0:use_sigaltstack=0"
@@ -20,7 +21,7 @@ const char* __asan_default_options() {
 }
 const char* __ubsan_default_options() { return "print_stacktrace=1:halt_on_error=1"; }
 const char* __tsan_default_options() {
-  return CLOCHE_SIGNALS ":halt_on_error=1:report_signal_unsafe=0";
+  return CLOCHE_SIGNALS ":halt_on_error=1:report_signal_unsafe=0:die_after_fork=0";
 }
 const char* __tsan_default_suppressions() {
   return "called_from_lib:libwasmtime.so\nrace:libwasmtime.so\n"
