@@ -2,31 +2,28 @@
 #include "native/images/image_files.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <sstream>
 
-#include "base/unique_fd.h"
-
 namespace cloche::images {
 namespace {
 
-bool is_absent(int root, const std::string& file) {
-  const open_how how{.flags = O_PATH | O_CLOEXEC, .mode = 0, .resolve = RESOLVE_IN_ROOT};
-  const UniqueFd found(
-      static_cast<int>(::syscall(SYS_openat2, root, file.c_str(), &how, sizeof how)));
-  return !found && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
+bool is_absent(int root, const std::string& folder, const std::string& name) {
+  if (folder.find("..") != std::string::npos) return false;
+  struct stat of{};
+  const std::string below = "./" + folder + "/" + name;
+  return ::fstatat(root, below.c_str(), &of, AT_SYMLINK_NOFOLLOW) != 0 &&
+         (errno == ENOENT || errno == ENOTDIR);
 }
 
 }  // namespace
 
-bool has_program(int root, const std::string& path, const std::string& name) noexcept {
+bool has_program(int root, const std::string& path, const std::string& name) {
   std::istringstream folders(path);
   for (std::string folder; std::getline(folders, folder, ':');)
-    if (!folder.empty() && !is_absent(root, folder + "/" + name)) return true;
+    if (!folder.empty() && !is_absent(root, folder, name)) return true;
   return false;
 }
 

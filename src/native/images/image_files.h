@@ -6,8 +6,9 @@
 
 namespace cloche::images {
 
-// Whether there is a program of that name in one of the folders of `path`, as of $PATH, below the
-// folder `root`, out of which no link leads. True where this cannot be found out.
-bool has_program(int root, const std::string& path, const std::string& name) noexcept;
+// Whether there is a program of that name in one of the folders of `path`, as of $PATH, in the
+// image whose files are in the folder `root`. True where this cannot be told from outside: nothing
+// is read, and where a link leads is not followed to its end.
+bool has_program(int root, const std::string& path, const std::string& name);
 
 }  // namespace cloche::images
