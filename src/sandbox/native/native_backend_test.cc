@@ -31,10 +31,10 @@ class NativeSandbox : public testing::TestWithParam<Isolation> {
     sandbox_ = make({});
   }
 
-  std::unique_ptr<Backend> make(SandboxOptions options, const std::string& image = "test") {
+  std::unique_ptr<Backend> make(SandboxOptions options) {
     options.engine = EngineKind::native_linux;
     options.isolation = GetParam();
-    options.image = image;
+    options.image = "test";
     return make_native_backend(*parts_, options);
   }
 
@@ -79,26 +79,6 @@ TEST_P(NativeSandbox, SaysWhyACommandWasNotStarted) {
   result = run("true", nowhere);
   EXPECT_EQ(result.status, RunStatus::not_started);
   EXPECT_EQ(result.reason, "cannot start bash in /workspace/nowhere: No such file or directory");
-}
-
-TEST_P(NativeSandbox, ScriptsAreOfShWhereTheImageHasNoBash) {
-  ASSERT_EQ(run("cd /usr/bin && rm /bin/bash /bin/sh && mv bash sh && ln -s ../usr/bin/sh /bin/sh")
-                .exit_code,
-            0);
-  ASSERT_TRUE(sandbox_->commit_image("no-bash").ok());
-  sandbox_ = make({}, "no-bash");
-  RunOptions options;
-  options.arguments = {"name", "argument"};
-  EXPECT_EQ(run("echo $0 $1", options).stdout_data, "name argument\n");
-  EXPECT_EQ(run("echo ${BASH##*/}").stdout_data, "sh\n");
-  options.script = "true";
-  options.shell = ShellState::kept;
-  const RunResult result = sandbox_->run(options);
-  EXPECT_EQ(result.status, RunStatus::not_started);
-  EXPECT_TRUE(result.reason.starts_with("the image has no bash")) << result.reason;
-  ASSERT_EQ(run("cp /usr/bin/sh /usr/bin/bash").exit_code, 0);
-  EXPECT_EQ(run("echo ${BASH##*/}").stdout_data, "bash\n");
-  EXPECT_EQ(kept("echo ${BASH##*/}"), "bash\n");
 }
 
 TEST_P(NativeSandbox, ATimeLimitEndsAllOfARun) {
