@@ -29,7 +29,7 @@ std::vector<std::string> code_command(Sandbox& sandbox, Language language, std::
   };
   switch (language) {
     case Language::bash: return {has("/bin/bash") ? "/bin/bash" : "sh", "-c", std::move(source)};
-    case Language::python: return {"/usr/bin/python3", "-c", std::move(source)};
+    case Language::python: return {"python3", "-c", std::move(source)};
     case Language::javascript: break;
   }
   return {has("/usr/bin/node") ? "node" : "qjs", "-e", std::move(source)};
