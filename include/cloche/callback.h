@@ -3,9 +3,9 @@
 //
 //   session.add_callback({.name = "get_time",
 //                         .description = "The time of day.",
-//                         .parameters_schema = R"({"type": "object", "properties": {"tz": {"type":
-//                         "string"}}})", .handler = [](cloche::CallbackCall& call) { return
-//                         R"("12:00")"; }});
+//                         .parameters_schema = R"({"properties": {"tz": {"type": "string"}}})",
+//                         .handler = [](cloche::CallbackCall&) { return R"("12:00")"; }});
+//
 //   session.execute("print(await get_time(tz='UTC'))");
 //
 // Arguments and results are JSON texts. Arguments that do not satisfy the schema never reach the

@@ -64,8 +64,8 @@ class Files {
   Result<void> write(std::string_view path, std::string_view content, std::uint32_t mode = 0644,
                      IfThere there = IfThere::replace);
   Result<void> append(std::string_view path, std::string_view content);
-  // See cloche/open_file.h. The folders that lead to it must be there; EISDIR for one.
-  // `permissions` are those of a new file.
+  // See cloche/open_file.h. The folders that lead to it must be there; EISDIR for one, ENXIO for
+  // what is no file, but /dev/null. `permissions` are those of a new file.
   Result<std::unique_ptr<OpenFile>> open(std::string_view path, OpenMode mode,
                                          std::uint32_t permissions = 0644);
   // By name, without "." and "..".

@@ -36,6 +36,12 @@ HostError damaged(const std::filesystem::path& file, std::string_view how) {
 UniqueFd open_to_read(const std::filesystem::path& file) {
   UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status{};
+  if (!fd && errno == ENOENT)
+    throw HostError(
+        fmt::format("there is no file {}: `cloche image build` makes one; an image that "
+                    "`cloche image list` names is for the linux engine",
+                    file.string()),
+        Errno::noent);
   if (!fd || fstat(fd.get(), &status) != 0)
     throw HostError::from_errno("cannot read the image " + file.string(), errno);
   if (!S_ISREG(status.st_mode)) throw HostError(file.string() + " is no file, so it is no image");

@@ -60,6 +60,16 @@ TEST_F(ImageFile, HasWhatTheMemoryHad) {
   EXPECT_EQ(files_in_folder(), 1U);
 }
 
+TEST_F(ImageFile, OneThatIsNotThereIsToldFromTheOtherEngines) {
+  try {
+    (void)read_image_header("debian");
+    FAIL();
+  } catch (const HostError& error) {
+    EXPECT_EQ(error.code(), Errno::noent);
+    EXPECT_NE(error.sentence().find("is for the linux engine"), std::string_view::npos);
+  }
+}
+
 // Each call that changes something fails once.
 class ImageFileFaults : public ImageFile, public ::testing::WithParamInterface<Errno> {};
 

@@ -23,12 +23,16 @@ std::optional<Language> language_named(std::string_view name) noexcept {
 }
 
 std::vector<std::string> code_command(Sandbox& sandbox, Language language, std::string source) {
+  const auto has = [&](const char* program) {
+    const auto found = sandbox.files().stat(program);
+    return found || found.error() != Errno::noent;
+  };
   switch (language) {
-    case Language::bash: return {"/bin/bash", "-c", std::move(source)};
-    case Language::python: return {"/usr/bin/python3", "-c", std::move(source)};
+    case Language::bash: return {has("/bin/bash") ? "/bin/bash" : "sh", "-c", std::move(source)};
+    case Language::python: return {"python3", "-c", std::move(source)};
     case Language::javascript: break;
   }
-  return {sandbox.files().stat("/usr/bin/node") ? "node" : "qjs", "-e", std::move(source)};
+  return {has("/usr/bin/node") ? "node" : "qjs", "-e", std::move(source)};
 }
 
 }  // namespace cloche::sandbox

@@ -18,7 +18,8 @@ enum class Language : std::uint8_t { bash, python, javascript };
 std::string_view language_name(Language language) noexcept;
 std::optional<Language> language_named(std::string_view name) noexcept;
 
-// For RunOptions::argv. JavaScript is node's where the system has it, otherwise qjs's.
+// For RunOptions::argv. JavaScript is node's where the system has it, otherwise qjs's; scripts are
+// sh's where it has no bash. Python is the first one of $PATH, as images have it where they like.
 std::vector<std::string> code_command(Sandbox& sandbox, Language language, std::string source);
 
 }  // namespace cloche::sandbox

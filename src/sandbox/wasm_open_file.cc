@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/units.h"
+#include "kernel/files/devices.h"
 #include "kernel/kernel.h"
 #include "kernel/time/kernel_handle.h"
 #include "sandbox/file_info.h"
@@ -107,6 +108,31 @@ Result<FileInfo> WasmOpenFile::stat() {
   return info_of({.name = {}, .stat = stat, .target = {}});
 }
 
+// /dev/null: clients of SFTP send there what they throw away.
+class NullFile final : public OpenFileBackend {
+ public:
+  explicit NullFile(FileInfo info) : info_(std::move(info)) {}
+
+  Result<std::string> read(std::uint64_t, std::size_t) override { return std::string(); }
+  Result<void> write(std::uint64_t, std::string_view) override { return {}; }
+  Result<void> append(std::string_view) override { return {}; }
+  Result<void> truncate(std::uint64_t) override { return Errno::inval; }
+  Result<void> change_mode(std::uint32_t) override { return Errno::perm; }
+  Result<void> set_times(std::int64_t, std::int64_t) override { return Errno::perm; }
+  Result<FileInfo> stat() override { return info_; }
+
+ private:
+  FileInfo info_;
+};
+
+Result<std::unique_ptr<OpenFileBackend>> open_null(vfs::PathOperations& files,
+                                                   std::string_view path) {
+  CLOCHE_ASSIGN(const vfs::FileInfo found, files.stat(path, vfs::Follow::yes));
+  if (found.stat.type != vfs::FileType::character || found.stat.rdev != kernel::device::null)
+    return Errno::nxio;
+  return std::make_unique<NullFile>(info_of(found));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<OpenFileBackend>> WasmFiles::open(std::string_view path, OpenMode mode,
@@ -120,10 +146,11 @@ Result<std::unique_ptr<OpenFileBackend>> WasmFiles::open(std::string_view path, 
       creates && has(mode, OpenMode::exclusive) ? vfs::Existing::error : vfs::Existing::fine;
   return state_.with_files(
       account_, [&](vfs::PathOperations& files) -> Result<std::unique_ptr<OpenFileBackend>> {
-        CLOCHE_ASSIGN(std::unique_ptr<vfs::NodeIo> io,
-                      files.open_file(path, access, new_mode, existing));
-        if (has(mode, OpenMode::truncate)) CLOCHE_TRY(io->truncate(0));
-        return std::make_unique<WasmOpenFile>(state_, files.user(), std::move(io));
+        Result<std::unique_ptr<vfs::NodeIo>> io = files.open_file(path, access, new_mode, existing);
+        if (!io && io.error() == Errno::nxio) return open_null(files, path);
+        if (!io) return io.error();
+        if (has(mode, OpenMode::truncate)) CLOCHE_TRY((*io)->truncate(0));
+        return std::make_unique<WasmOpenFile>(state_, files.user(), std::move(*io));
       });
 }
 

@@ -36,6 +36,8 @@ constexpr std::size_t levels_max = 64;
 std::filesystem::path prepared(std::filesystem::path folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
+  if (error)
+    throw HostError::from_errno("cannot keep sessions in " + folder.string(), error.value());
   const std::string name = (folder / "").string();  // of a folder, and of nothing else
   if (::chmod(name.c_str(), 0700) != 0 || ::access(name.c_str(), R_OK | W_OK | X_OK) != 0)
     throw HostError::from_errno("cannot keep sessions in " + folder.string(), errno);

@@ -89,6 +89,18 @@ TEST_F(StateStoreTest, ASessionIsFoundWithItsFactsAndFiles) {
   EXPECT_EQ(again->environment("WORD"), "kept");
 }
 
+// Where nobody makes a folder, root neither.
+TEST(StateStore, AFolderThatCannotBeMadeSaysWhy) {
+  if (::access("/sys", F_OK) != 0) GTEST_SKIP() << "there is no /sys";
+  try {
+    const StateStore store("/sys/states", host_files());
+    FAIL();
+  } catch (const HostError& error) {
+    EXPECT_TRUE(error == Errno::perm || error == Errno::acces || error == Errno::rofs)
+        << error.what();
+  }
+}
+
 TEST_F(StateStoreTest, ASaveCostsWhatHasChanged) {
   open();
   SavedChain chain;

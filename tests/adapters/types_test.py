@@ -9,7 +9,7 @@ import unittest
 from packages import SOURCE, python_with
 
 SDK = SOURCE / "sdk/python"
-MYPY, PYRIGHT = "mypy==1.17.1", "pyright==1.1.405"
+MYPY, PYRIGHT = "mypy==1.17.1", "pyright==1.1.414"
 
 USER = '''
 import asyncio

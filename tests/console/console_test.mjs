@@ -167,6 +167,7 @@ await screen.getByText('$').first().waitFor() // what has ended is a new shell t
 await page.getByRole('tab', { name: 'Events' }).click()
 await page.getByRole('tab', { name: 'Connect' }).click()
 await page.getByText('Sandbox.create').waitFor()
+assert.match(await page.locator('.connect').innerText(), /Bearer \$TOKEN[^]*token=TOKEN[^]*, token,/)
 await everyLook('connect')
 await page.getByRole('button', { name: 'Fork' }).click()
 await page.getByText(`fork of ${session.slice(0, 8)}`).waitFor()

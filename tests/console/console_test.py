@@ -31,7 +31,8 @@ def main() -> None:
     if not shutil.which("node") or not shutil.which("npm"):
         skip("there is no Node with npm on this machine")
     work.mkdir(parents=True, exist_ok=True)
-    shutil.copy(HERE / "console_test.mjs", work)
+    for name in ("console_test.mjs", "open_server_test.mjs"):
+        shutil.copy(HERE / name, work)
     (work / "package.json").write_text('{"type": "module", "dependencies": {"playwright-core": "1.65.1"}}\n')
     got = subprocess.run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"],
                          cwd=work, capture_output=True, text=True)
@@ -39,7 +40,9 @@ def main() -> None:
         skip("npm cannot have playwright-core: " + (got.stderr.strip().splitlines() or ["?"])[-1])
     with Server("serve", "--token", TOKEN) as server:
         done = subprocess.run(["node", "console_test.mjs", chromium, server.url, TOKEN, str(work / "shots")], cwd=work)
-    sys.exit(done.returncode)
+    with Server("serve") as server:
+        without = subprocess.run(["node", "open_server_test.mjs", chromium, server.url], cwd=work)
+    sys.exit(done.returncode or without.returncode)
 
 
 if __name__ == "__main__":

@@ -177,7 +177,7 @@ class Keys(unittest.TestCase):
         gone, place = self.cells[3], self.cells.place_of(self.cells[3])
         gone.process.kill()
         gone.process.wait()
-        self.assertEqual(self.command("list", status=1), f"cloche cells: {place} does not answer\n")
+        self.assertEqual(self.command("list", status=1), f"cloche cells: {place} does not answer: where cells speak TLS, say --peer-ca\n")
         with self.cells.peers.open("a") as peers:
             peers.write("no-such-cell.invalid:80\n")
         self.assertIn("cloche cells: no-such-cell.invalid:80 has no address\n", self.command("list", status=1))

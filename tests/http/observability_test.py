@@ -311,6 +311,16 @@ class Starts(unittest.TestCase):
                 with self.subTest(words):
                     self.assertEqual(self.status(*words), 1)
 
+    def test_what_to_do_is_said(self):
+        with tempfile.TemporaryDirectory() as folder, Server("serve") as server:
+            taken, free = str(server.port), ["--port", "0"]
+            for words, remedy in ((["--port", taken], f"127.0.0.1:{taken}: .*: say another --port"),
+                                  ([*free, "--ssh-port", taken, "--ssh-host-key", folder + "/key"], "say another --ssh-port"),
+                                  ([*free, "--ssh-port", "0", "--ssh-host-key", folder], "name another file by --ssh-host-key")):
+                with self.subTest(words):
+                    done = subprocess.run([PROGRAM, "serve", *words], capture_output=True, text=True, timeout=PATIENCE_S)
+                    self.assertRegex(done.stderr, remedy)
+
     def test_what_makes_no_sense(self):
         for words in (["--port", "x"], ["--no-such"], ["--host", "203.0.113.1"], ["--tls-cert", "alone"]):
             with self.subTest(words):

@@ -255,6 +255,12 @@ class Sessions(unittest.TestCase):
         for item in value if isinstance(value, list) else []:
             self.check_schema(item, schema["items"], document, where)
 
+    def test_an_error_says_where_to_look(self):
+        body = self.server.ask("POST", "/sessions", b'{"ttl": 60,}', token=TOKEN)[2]
+        self.assertRegex(json.loads(body)["message"], "^the body must be a JSON object: .*line 1, column 12")
+        self.assertIn("/v1/docs shows what there is", self.ask("GET", "/nothing")[1]["message"])
+        self.assertEqual(self.server.ask("GET", "/v1/docs")[0], 200)
+
     def test_the_description_is_true(self):
         self.assertEqual(self.server.ask("GET", "/openapi.json")[2],
                          self.server.ask("GET", "/v1/openapi.json")[2])

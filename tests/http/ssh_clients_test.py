@@ -49,6 +49,10 @@ class SshClients(unittest.TestCase):
     def ssh(self, *words, **more):
         return self.run_client("ssh", "-F", self.config, *words, **more)
 
+    def test_who_names_no_session_is_told_how(self):
+        said = self.ssh("-o", "LogLevel=INFO", "-l", "sandbox", "box", "true", status=255).stderr
+        self.assertEqual(said.count(b"No session is named: log in as sandbox+ID, by the id of one."), 1, said)
+
     def test_rsync(self):
         tree = self.here / "tree"
         (tree / "sub" / "empty").mkdir(parents=True)

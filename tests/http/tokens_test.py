@@ -54,7 +54,7 @@ class TokensTest(unittest.TestCase):
         until(lambda: self.status("four") == 200, "the new token counts")
 
     def test_a_file_that_is_not_good_changes_nothing(self):
-        for content in ("ann nonsense\n", "ann\n", None):
+        for content in ("ann nonsense\n", "ann\n", line("ann", "one") + line("eve", ""), None):
             if content is None:
                 self.file.unlink()
             else:

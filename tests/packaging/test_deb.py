@@ -50,12 +50,50 @@ class DebTest(unittest.TestCase):
         self.assertTrue(tokens.startswith("-rw-r-----"), tokens)
 
     def test_sums_are_those_of_the_files(self) -> None:
-        control = self.folder / "control"
-        subprocess.run(["dpkg-deb", "-e", self.packages["cloche"], control], check=True)
+        control = self.control()
         done = run("md5sum", "--check", "--quiet", control / "md5sums", cwd=self.root)
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
         for script in ("postinst", "prerm", "postrm"):
             self.assertEqual(run("sh", "-n", control / script).returncode, 0)
+
+    def configured(self, files: dict[str, str], *words: str) -> tuple[subprocess.CompletedProcess, list[str]]:
+        """Runs postinst where /etc has these files and their owners. Programs that would change something write down what
+        is asked of them, which is the second of what this gives."""
+        with tempfile.TemporaryDirectory(prefix="cloche-postinst-") as folder:
+            etc, fakes, log = (Path(folder) / name for name in ("etc", "fakes", "log"))
+            fakes.mkdir()
+            etc.mkdir()
+            log.touch()
+            for name in files:
+                (etc / name).parent.mkdir(parents=True, exist_ok=True)
+                (etc / name).write_text("")
+            for name in ("systemd-sysusers", "chown", "chmod", "systemctl"):
+                (fakes / name).write_text(f'#!/bin/sh\necho {name} "$@" >>{log}\n[ {name} != chown ] || [ -e "$2" ]\n')
+                (fakes / name).chmod(0o755)
+            owners = "".join(f"{name}) echo {owner};; " for name, owner in files.items())
+            (fakes / "stat").write_text(f'#!/bin/sh\n[ -e "$3" ] || exit 1\ncase "${{3#/etc/}}" in {owners}*) echo root:root;; esac\n')
+            (fakes / "stat").chmod(0o755)
+            done = run("unshare", "--map-root-user", "--mount", "sh", "-c",
+                       f'mount --bind {etc} /etc && PATH={fakes}:$PATH exec sh "$@"', "postinst",
+                       self.control() / "postinst", "configure", *words)
+            return done, log.read_text().splitlines()
+
+    def control(self) -> Path:
+        control = self.folder / "control"
+        if not control.exists():
+            subprocess.run(["dpkg-deb", "-e", self.packages["cloche"], control], check=True)
+        return control
+
+    @unittest.skipUnless(run("unshare", "--map-root-user", "--mount", "true").returncode == 0, "there are no user namespaces")
+    def test_an_upgrade_leaves_what_an_administrator_has_made_of_the_tokens(self) -> None:
+        done, asked = self.configured({"cloche/tokens": "root:root"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for expected in (r"chown root:cloche .*/etc/cloche/tokens", r"chmod 640 /etc/cloche/tokens", r"chmod 750 /etc/cloche"):
+            self.assertRegex("\n".join(asked), expected)
+        for files in ({}, {"cloche/cert.pem": "root:root"}, {"cloche/tokens": "root:vault"}):
+            done, asked = self.configured(files, "0.0.9")
+            self.assertEqual(done.returncode, 0, f"{files}: {done.stderr}")
+            self.assertFalse([line for line in asked if "tokens" in line], files)
 
     def test_the_program_of_the_package_runs(self) -> None:
         done = run(self.root / "usr/bin/cloche", "run", "echo hello")

@@ -398,6 +398,11 @@ class Several(WireTest):
             self.assert_error(1, "EINVAL: ", "persistence.import", {"path": path})
             self.assert_error(1, "ENOENT: ", "persistence.import", {"path": path + ".none"})
 
+    def test_an_image_that_is_no_file_is_for_the_other_engine(self) -> None:
+        with self.assertRaises(WireError) as caught:
+            self.wire.call("create", {"image": "debian"})
+        self.assertRegex(caught.exception.message, "there is no file debian: .* for the linux engine")
+
     def test_history(self) -> None:
         self.wire.call("create")
         self.wire.run("echo 1")

@@ -14,6 +14,9 @@ const writeBytes = 1 << 20
 const againMs = 10
 /** Characters of a started command's output that are kept; what is more is dropped, and told. */
 const outputLimit = 64 << 20
+/** What a terminal may have printed that `onData` has not taken yet. */
+const windowBytes = 1 << 20
+const toldBytes = windowBytes / 8
 const ignore = () => undefined
 
 interface WireResult {
@@ -469,31 +472,58 @@ export class Terminal {
   readonly number: number
   readonly #done: Promise<{ exitCode: number; signal: number }>
 
-  constructor(link: Link, number: number, onData: (data: Uint8Array) => void) {
+  constructor(link: Link, number: number, onData: (data: Uint8Array) => unknown) {
     this.#link = link
     this.number = number
     link.rpc.hold(true)
     this.#done = new Promise((resolve, reject) => {
       const stops: (() => void)[] = []
+      let open = true
+      let untold = 0
+      let earlier: Promise<void> | undefined // until `onData` has taken what came before
       const finish = () => {
+        if (!open) return
+        open = false
         for (const stop of stops) stop()
         link.rpc.onTerminal(number, undefined)
         link.rpc.hold(false)
       }
+      const fail = (error: unknown) => {
+        reject(error)
+        if (open) this.close().catch(ignore)
+        finish()
+      }
+      const taken = (bytes: number) => {
+        untold += bytes
+        if (untold < toldBytes || !open) return
+        call(link, 'terminal.taken', { terminal: number, bytes: untold }).catch(ignore)
+        untold = 0
+      }
+      const takeLater = (waited: unknown, bytes: number) => {
+        const done = Promise.resolve(waited).then(() => {
+          if (earlier === done) earlier = undefined
+          taken(bytes)
+        })
+        done.catch(fail)
+        earlier = done
+      }
       link.rpc.onTerminal(number, (data) => {
+        if (earlier) return takeLater(earlier.then(() => onData(data)), data.length)
         try {
-          onData(data)
+          const answer = onData(data)
+          if (typeof (answer as PromiseLike<unknown> | undefined)?.then === 'function') takeLater(answer, data.length)
+          else taken(data.length)
         } catch (error) {
-          finish()
-          reject(error)
-          this.close().catch(ignore)
+          fail(error)
         }
       })
       stops.push(
         link.rpc.on('terminal.exit', (params) => {
           if (params['terminal'] !== number) return
           finish()
-          resolve({ exitCode: params['exitCode'] as number, signal: params['signal'] as number })
+          const end = { exitCode: params['exitCode'] as number, signal: params['signal'] as number }
+          if (earlier) earlier.then(() => resolve(end), ignore)
+          else resolve(end)
         }),
         link.rpc.onLost((error) => {
           finish()
@@ -609,11 +639,12 @@ export class SandboxBase {
     return call(this.#link, 'figures')
   }
 
-  /** A terminal, of a server's session; a local sandbox has none. */
-  async terminal(options: { cols?: number; rows?: number; command?: string; cwd?: string; attach?: number; onData: (data: Uint8Array) => void }): Promise<Terminal> {
+  /** A terminal, of a server's session; a local sandbox has none. `onData` may return a promise: the next piece comes
+   * after it, and what the terminal prints waits while more than 1 MiB is not taken, five seconds at most. */
+  async terminal(options: { cols?: number; rows?: number; command?: string; cwd?: string; attach?: number; onData: (data: Uint8Array) => unknown }): Promise<Terminal> {
     const { onData, ...params } = options
     let opened: Terminal | undefined
-    await call(this.#link, 'terminal.open', given(params), {
+    await call(this.#link, 'terminal.open', { ...given(params), window: windowBytes }, {
       answered: (result) => (opened = new Terminal(this.#link, (result as { terminal: number }).terminal, onData)),
     })
     return opened as unknown as Terminal

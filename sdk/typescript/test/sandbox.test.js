@@ -297,6 +297,47 @@ test('a terminal whose handler throws hangs up', async () => {
   await sbx.kill()
 })
 
+test('a terminal waits for a handler that takes its time', async () => {
+  const sbx = await Sandbox.create({ url: server.url, token })
+  const asked = []
+  const { call } = Rpc.prototype
+  Rpc.prototype.call = function (method, params, options) {
+    asked.push({ method, params })
+    return call.call(this, method, params, options)
+  }
+  let [busy, overlaps, received, last] = [false, 0, 0, '']
+  try {
+    const terminal = await sbx.terminal({
+      command: "head -c 3000000 /dev/zero | tr '\\0' x; printf end",
+      onData: async (data) => {
+        overlaps += busy
+        busy = true
+        await new Promise(setImmediate)
+        busy = false
+        received += data.length
+        last = (last + new TextDecoder().decode(data)).slice(-4)
+      },
+    })
+    assert.equal((await terminal.wait()).exitCode, 0)
+  } finally {
+    Rpc.prototype.call = call
+  }
+  assert.deepEqual([overlaps, received, last], [0, 3000003, 'xend'])
+  assert.equal(asked.find(({ method }) => method === 'terminal.open').params.window, 1 << 20)
+  const told = asked.filter(({ method }) => method === 'terminal.taken').map(({ params }) => params.bytes)
+  assert.ok(told.reduce((sum, bytes) => sum + bytes, 0) > 1 << 20, 'more than a window has been told of')
+  await sbx.kill()
+})
+
+test('a terminal whose handler fails later hangs up', async () => {
+  const sbx = await Sandbox.create({ url: server.url, token })
+  const terminal = await sbx.terminal({ onData: async () => { throw new RangeError('full') } })
+  terminal.write('\r')
+  await assert.rejects(terminal.wait(), RangeError)
+  assert.equal((await sbx.commands.run('echo on')).stdout, 'on\n')
+  await sbx.kill()
+})
+
 test('the flags of a command of ours are completed', async () => {
   const sbx = await Sandbox.create({
     url: server.url, token,

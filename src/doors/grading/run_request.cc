@@ -18,15 +18,15 @@ constexpr std::size_t file_count_limit = 1000;
 
 struct Language {
   std::string_view name;
-  std::string_view program;
+  std::string_view program;  // looked up in $PATH: images have it where they like
   std::string_view file_name;
 };
 
 constexpr std::array languages{
-    Language{"python", "/usr/bin/python3", "main.py"},
-    Language{"bash", "/bin/bash", "main.sh"},
-    Language{"nodejs", "/usr/bin/node", "main.js"},
-    Language{"javascript", "/usr/bin/node", "main.js"},
+    Language{"python", "python3", "main.py"},
+    Language{"bash", "bash", "main.sh"},
+    Language{"nodejs", "node", "main.js"},
+    Language{"javascript", "node", "main.js"},
 };
 
 [[noreturn]] void refuse(std::string sentence) { throw BadRequest{std::move(sentence)}; }

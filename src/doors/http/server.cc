@@ -189,7 +189,9 @@ class Server::Impl final : public Host {
     if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(backlog, error);
-    if (error) throw HostError("cannot listen on " + place + ": " + error.message());
+    if (error)
+      throw HostError("cannot listen on " + place + ": " + error.message() +
+                      ": say another --port or --host");
     port_ = acceptor_.local_endpoint().port();
   }
 

@@ -72,6 +72,11 @@ void TokenStore::read_file(const std::string& file, Entries& entries) {
       throw HostError(
           fmt::format("{}:{}: a line is a NAME and the SHA-256 of a token in hex", file, number));
     }
+    if (digest == digest_of("")) {
+      throw HostError(fmt::format(
+          "{}:{}: the token of {} is empty, as of a variable that is not set: make another line",
+          file, number, name));
+    }
     entries.push_back({digest, name});
   }
   if (stream.bad()) throw HostError::from_errno("cannot read the tokens in " + file, errno);

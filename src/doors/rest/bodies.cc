@@ -28,7 +28,9 @@ Result<Object, http::Response> read_object(std::string_view body) {
   const auto* problem = std::get_if<JsonProblem>(&read);
   if (problem && problem->kind == JsonProblem::Kind::beyond_bounds)
     return error(400, "INVALID_REQUEST", problem->sentence);
-  if (problem || !std::get<Object>(read).is_object())
+  if (problem)
+    return error(400, "INVALID_REQUEST", "the body must be a JSON object: " + problem->sentence);
+  if (!std::get<Object>(read).is_object())
     return error(400, "INVALID_REQUEST", "the body must be a JSON object");
   return std::get<Object>(std::move(read));
 }

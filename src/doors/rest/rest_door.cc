@@ -20,7 +20,8 @@ http::Response not_allowed() {
 }
 
 http::Response no_such_address() {
-  return error(404, "INVALID_REQUEST", "there is nothing at this address");
+  return error(404, "INVALID_REQUEST",
+               "there is nothing at this address: /v1/docs shows what there is");
 }
 
 http::Response not_running(const session::Session& session) {

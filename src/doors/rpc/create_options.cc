@@ -19,6 +19,18 @@ void need_folder(const std::filesystem::path& folder) {
     throw request_error(folder.string() + " is no folder of the host", Errno::noent);
 }
 
+// A file of `persistence.export` or of `cloche image build`: which, its first bytes say.
+bool is_built_image(const std::string& file) try {
+  return is_image_file(file);
+} catch (const Error& error) {
+  if (error.code() != Errno::noent) throw;
+  throw request_error(
+      "there is no file " + file +
+          ": `persistence.export` and `cloche image build` make some; an image that "
+          "`cloche image list` names is for the linux engine",
+      Errno::noent);
+}
+
 }  // namespace
 
 std::unique_ptr<Sandbox> create_sandbox(Connection& connection, const Params& params) {
@@ -28,9 +40,8 @@ std::unique_ptr<Sandbox> create_sandbox(Connection& connection, const Params& pa
   if (!options.program_folder.empty()) need_folder(options.program_folder);
   if (params.flag("progress")) connection.want_progress();
   Engine& engine = connection.engine();
-  // A file of persistence.export or of `cloche image build`: which, its first bytes say.
   if (options.image.empty() || options.engine == EngineKind::native_linux ||
-      is_image_file(options.image))
+      is_built_image(options.image))
     return engine.create(options);
   const std::string state = std::exchange(options.image, {}).string();
   return read_state_file(state, engine, options);

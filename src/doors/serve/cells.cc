@@ -130,9 +130,11 @@ Cells ask_cells(const CellsWanted& wanted, const cluster::PeerWire& wire) {
     if (report) {
       cells.heard.push_back({questions[i].address, *report, true});
     } else {
-      cells.unheard.push_back(
-          questions[i].address.name +
-          (answers[i] ? " is no cell, or knows another secret" : " does not answer"));
+      cells.unheard.push_back(questions[i].address.name +
+                              (answers[i] ? " is no cell, or knows another secret"
+                               : wanted.authorities.empty()
+                                   ? " does not answer: where cells speak TLS, say --peer-ca"
+                                   : " does not answer, or shows no certificate for its name"));
     }
   }
   std::ranges::sort(cells.heard, {}, [](const cluster::Peer& cell) { return cell.report.key; });

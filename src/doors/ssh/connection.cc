@@ -32,6 +32,9 @@ constexpr std::uint64_t unread_max_bytes = 8 << 20;
 constexpr std::string_view user_name = "sandbox";
 constexpr const char* away_sentence =
     "The server that has this session does not answer: try again.\r\n";
+constexpr const char* name_sentence =
+    "No session is named: log in as sandbox+ID, by the id of one.\r\n";
+constexpr const char* tunnel_name_sentence = "This is a session: log in as sandbox.\r\n";
 
 struct FreeString {
   void operator()(ssh_string text) const { ::ssh_string_free(text); }
@@ -261,11 +264,17 @@ std::uint64_t Connection::unread_bytes() {
 bool Connection::choose_session(const char* user) {
   if (authenticated_) return false;
   const std::string_view name = user ? user : "";
-  if (by_tunnel_) return name == user_name;
+  if (by_tunnel_) {
+    if (name != user_name) tell(tunnel_name_sentence);
+    return name == user_name;
+  }
   static constexpr std::string_view prefix = "sandbox+";
   session_.reset();
   session_id_.clear();
-  if (!name.starts_with(prefix)) return false;
+  if (!name.starts_with(prefix)) {
+    tell(name_sentence);
+    return false;
+  }
   const std::string_view id = name.substr(prefix.size());
   session_ = parts_.sessions.find_any(id);
   if (!session_ && !(parts_.elsewhere && parts_.sessions.other_cell(id))) return false;
@@ -341,12 +350,16 @@ bool Connection::opens_elsewhere(const Proof& proof, Stage stage) {
     if (verdict == Verdict::opens && !far_) verdict = Verdict::away;
   }
   if (verdict == Verdict::none) session_id_.clear();
-  if (verdict == Verdict::away) {
-    const std::unique_ptr<ssh_string_struct, FreeString> sentence(
-        ::ssh_string_from_char(away_sentence));
-    if (sentence) ::ssh_send_issue_banner(handle_, sentence.get());
-  }
+  if (verdict == Verdict::away) tell(away_sentence);
   return verdict == Verdict::opens;
+}
+
+// As a banner, which clients show; each sentence once.
+void Connection::tell(const char* sentence) {
+  if (told_ == sentence) return;
+  told_ = sentence;
+  const std::unique_ptr<ssh_string_struct, FreeString> text(::ssh_string_from_char(sentence));
+  if (text) ::ssh_send_issue_banner(handle_, text.get());
 }
 
 // For one more of that kind. One that is done may be there for a moment yet, and takes no place.

@@ -78,6 +78,7 @@ class Connection {
   enum class Stage : std::uint8_t { asked, shown };
   int try_proof(const Proof& proof, Stage stage);
   bool opens_elsewhere(const Proof& proof, Stage stage);
+  void tell(const char* sentence);
   ssh_channel open_session_channel();
   int open_forward(ssh_message message);
   ssh_channel open_relayed(RelayedChannel::Kind kind,
@@ -101,6 +102,7 @@ class Connection {
   std::optional<http::ReceivedBody> held_;  // once somebody has logged in
   Wake wake_;
   bool authenticated_ = false;
+  const char* told_ = nullptr;  // of a login that fails, last
   int failures_ = 0;
   ssh_server_callbacks_struct callbacks_{};
   ssh_counter_struct socket_bytes_{};

@@ -174,7 +174,7 @@ bool SessionChannel::start_sftp() {
 bool SessionChannel::start_scp(const std::string& command) {
   if (!command.starts_with("scp ") || !is_one_command(command) || terminal_) return false;
   RunOptions options;
-  options.argv = {"/bin/bash", "-c", "scp() { printf '%s\\0' \"$@\"; }; " + command};
+  options.script = "scp() { printf '%s\\0' \"$@\"; }; " + command;
   options.timeout = words_patience;
   options.output_limit_bytes = 1 << 20;
   const RunResult result = sandbox_->run(options);

@@ -111,7 +111,9 @@ SshDoor::SshDoor(Parts parts, const SshOptions& options)
   // The bind owns the key from here on.
   if (read != SSH_OK || ::ssh_bind_options_set(bind_, SSH_BIND_OPTIONS_IMPORT_KEY, key) != SSH_OK) {
     ::ssh_bind_free(bind_);
-    throw HostError("cannot use the SSH host key " + file);
+    throw HostError("cannot use the SSH host key " + file +
+                    ": it is no private key without a passphrase that can be read: name another "
+                    "file by --ssh-host-key");
   }
   ::ssh_bind_options_set(bind_, SSH_BIND_OPTIONS_BANNER, "cloche");
 }
@@ -141,7 +143,9 @@ void SshDoor::listen(const std::string& host, std::uint16_t port, Elsewhere* els
   const int error = errno;
   ::freeaddrinfo(found);
   if (!bound)
-    throw HostError::from_errno("cannot listen for SSH on port " + std::to_string(port), error);
+    throw HostError("cannot listen for SSH on " + host + ":" + std::to_string(port) + ": " +
+                        std::generic_category().message(error) + ": say another --ssh-port",
+                    errno_from_host(error));
   port_ = port_of(listener_.get());
   stop_listening_.reset(::eventfd(0, EFD_CLOEXEC));
   acceptor_ = std::thread(with_name("cloche-ssh", [this] { accept_all(); }));

@@ -288,7 +288,11 @@ std::string ImageStore::import(const fs::path& source, std::string name) {
     content = std::move(opened);
   } else {
     content = part.make("archive");
-    unpack(options_.unpacker, ArchiveKind::archive, opened.get(), content.get(), limits);
+    try {
+      unpack(options_.unpacker, ArchiveKind::archive, opened.get(), content.get(), limits);
+    } catch (const Error& error) {
+      throw Error(error.kind(), error.code(), source.string() + ": " + error.what());
+    }
   }
   limits = {options_.most_bytes,
             options_.most_files};  // the archive is gone when the image is there

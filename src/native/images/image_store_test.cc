@@ -220,6 +220,7 @@ TEST_F(Images, EvilArchivesReachNothing) {
   const fs::path dots =
       archive("dots.tar", "echo x >f", "--transform='s,./f,../../../../../../.." + out + ",'");
   EXPECT_NE(import_error(dots).find("leads out"), std::string::npos);
+  EXPECT_TRUE(import_error(dots).starts_with(dots.string() + ": ")) << "the archive is named";
   const fs::path link = archive("link.tar", "ln -s '" + folder_.string() + "' d; echo x >f",
                                 "--transform='s,./f,d/secret,' --sort=name");
   (void)import_error(link);

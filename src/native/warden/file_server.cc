@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -192,7 +193,8 @@ class FileServer {
     return handle < most_handles ? handles_[handle].get() : -1;
   }
 
-  // Never waits: a fifo or a device opens at once or not at all, and is none of ours.
+  // Never waits: a fifo or a device opens at once or not at all, and is none of ours but /dev/null,
+  // where clients of SFTP send what they throw away.
   int open(const FileRequest& request) {
     const auto free =
         std::find_if(handles_.begin(), handles_.end(), [](const Fd& one) { return !one; });
@@ -213,8 +215,9 @@ class FileServer {
     struct stat of{};
     if (::fstat(opened.get(), &of) != 0) return errno;
     if (S_ISDIR(of.st_mode)) return EISDIR;
-    if (!S_ISREG(of.st_mode)) return EINVAL;
-    if (has(file_open::truncate) && ::ftruncate(opened.get(), 0) != 0) return errno;
+    const bool is_null = S_ISCHR(of.st_mode) && of.st_rdev == makedev(1, 3);
+    if (!S_ISREG(of.st_mode) && !is_null) return ENXIO;
+    if (has(file_open::truncate) && !is_null && ::ftruncate(opened.get(), 0) != 0) return errno;
     *free = std::move(opened);
     answer_.handle = static_cast<std::uint32_t>(free - handles_.begin());
     return 0;

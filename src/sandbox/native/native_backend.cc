@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/file_number.h"
+#include "native/images/image_files.h"
 #include "sandbox/default_environment.h"
 #include "sandbox/native/guest_trust.h"
 #include "sandbox/native/native_live_run.h"
@@ -118,6 +120,7 @@ NativeBackend::NativeBackend(NativeParts& parts, SandboxOptions options)
   for (const auto& secret : secrets_->entries())
     own_variables_[secret.name] = environment_[secret.name] = secret.placeholder;
   for (const auto& [name, value] : options_.environment) environment_[name] = value;
+  has_bash_ = images::has_program(image_->root.get(), environment_["PATH"], "bash");
   if (!secrets_->empty()) authority_ = std::make_shared<const net::GuestAuthority>();
   box_ = make_box(-1);
   begin();
@@ -133,6 +136,7 @@ NativeBackend::NativeBackend(NativeParts& parts, NativeBackend& parent)
     : parts_(parts),
       options_(parent.options_),
       image_(parent.image_),
+      has_bash_(parent.has_bash_),
       home_(parent.home_),
       who_(parent.who_),
       secrets_(parent.secrets_),
@@ -264,11 +268,19 @@ int NativeBackend::refusal_of(Account account) const noexcept {
   return account == Account::root && who_.user != 0 ? EPERM : 0;
 }
 
+std::string NativeBackend::script_shell() const {
+  if (has_bash_) return "bash";
+  std::istringstream folders(environment()["PATH"]);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (!folder.empty() && box_->files().stat(folder + "/bash")) return "bash";
+  return "sh";
+}
+
 native::CommandSpec NativeBackend::spec_of(const RunOptions& options) const {
   native::CommandSpec spec;
   spec.arguments = options.argv;
   if (options.argv.empty()) {
-    spec.arguments = {"bash", "-c", options.script};
+    spec.arguments = {script_shell(), "-c", options.script};
     spec.arguments.insert(spec.arguments.end(), options.arguments.begin(), options.arguments.end());
   }
   std::map<std::string, std::string> all = options.environment;

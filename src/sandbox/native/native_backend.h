@@ -89,6 +89,8 @@ class NativeBackend final : public Backend {
   const PythonPrograms& python_programs() const noexcept;
   PythonStarts& python_starts() noexcept;
   const images::Image& image() const noexcept { return *image_; }
+  // That of scripts: bash, or sh where the image has none and none was added since.
+  std::string script_shell() const;
   const Identity& identity() const noexcept { return who_; }
   // Of a sandbox that was made for that; null: it cannot be.
   SharedFile freeze_new_python(PythonStart what);
@@ -143,6 +145,7 @@ class NativeBackend final : public Backend {
   NativeParts& parts_;
   SandboxOptions options_;
   std::shared_ptr<const images::Image> image_;
+  bool has_bash_ = true;  // the image
   std::string home_;
   Identity who_;
   std::shared_ptr<const net::SecretStore> secrets_;       // the same in forks

@@ -88,7 +88,8 @@ class NativeLiveRun final : public LiveRunState {
     NativeCommand::Plan plan;
     plan.spec = sandbox_.spec_of(run);
     plan.refusal = sandbox_.refusal_of(run.account);
-    if (run.script.empty() && run.argv.empty()) plan.spec.arguments = {"bash", "-l"};
+    if (run.script.empty() && run.argv.empty())
+      plan.spec.arguments = {sandbox_.script_shell(), "-l"};
     if (options_.terminal) {
       const TerminalSize& size = *options_.terminal;
       plan.spec.terminal =

@@ -112,6 +112,12 @@ RunResult NativeShell::run(const RunOptions& options) {
                                                             : RunStatus::signaled);
   }
   RunResult result = shell == Shell::text ? text_.run(options) : run_live(options, cancellations);
+  if (result.status == RunStatus::not_started && sandbox_.script_shell() != "bash") {
+    result.reason =
+        "the image has no bash, which a shell that stays is: run scripts in shells of their own, "
+        "or "
+        "add bash to the image with `cloche image commit`";
+  }
   if (result.reason.empty()) result.reason = std::exchange(trouble_, {});
   return result;
 }

@@ -20,6 +20,8 @@ for name in git-upload-pack git-receive-pack git-upload-archive; do ln -s git "$
 ln -s ../../bin/git "$core/git"
 install -m 755 git-bisect git-merge-octopus git-merge-one-file git-merge-resolve git-mergetool git-difftool--helper git-filter-branch \
   git-quiltimport git-request-pull git-submodule "$core/"
+install -m 755 "$PORT/git-remote-http" "$core/"
+for name in https ftp ftps; do ln -s git-remote-http "$core/git-remote-$name"; done
 install -m 644 git-mergetool--lib git-sh-i18n git-sh-setup mergetools/* "$core/mergetools/"
 mv "$core/mergetools/git-mergetool--lib" "$core/mergetools/git-sh-i18n" "$core/mergetools/git-sh-setup" "$core/"
 cp -R templates/blt "$OUT/usr/share/git-core/templates"

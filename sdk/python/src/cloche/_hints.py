@@ -20,6 +20,7 @@ _ARRAYS = (list, set, frozenset, collections.abc.Sequence, collections.abc.Itera
            collections.abc.MutableSequence, collections.abc.Collection)
 _OBJECTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 UNIONS = (Union, getattr(types, "UnionType", Union))
+_PATH_LIKE: Any = os.PathLike  # a protocol with __slots__, of which pyright allows no issubclass
 
 
 def hints_of(thing: Any) -> dict[str, Any]:
@@ -142,7 +143,7 @@ def schema_of_type(hint: Any, schemas: _Schemas) -> dict[str, Any]:
 def _schema_of_class(kind: type, schemas: _Schemas) -> dict[str, Any]:
     if issubclass(kind, enum.Enum):
         return {"enum": [member.value for member in kind]}
-    if issubclass(kind, (str, os.PathLike)):
+    if issubclass(kind, (str, _PATH_LIKE)):
         return {"type": "string"}
     if issubclass(kind, (datetime.date, datetime.time)):
         return {"type": "string", "format": "date-time" if issubclass(kind, datetime.datetime) else
@@ -197,8 +198,8 @@ def made(hint: Any, value: Any) -> Any:
             return hint(**{name: made(hints.get(name, Any), one) for name, one in value.items()})
         if isinstance(value, str) and issubclass(hint, (datetime.date, datetime.time)):
             return hint.fromisoformat(value)
-        if isinstance(value, str) and issubclass(hint, os.PathLike) and not inspect.isabstract(hint):
-            return hint(value)  # type: ignore[call-arg]
+        if isinstance(value, str) and issubclass(hint, _PATH_LIKE) and not inspect.isabstract(hint):
+            return typing.cast(Any, hint)(value)
     return value
 
 

@@ -124,7 +124,7 @@ function App({ canLogOut, loggedOut }: { canLogOut: boolean; loggedOut: () => vo
       </header>
       <main id="main">
         {kind === 'server' ? <Server history={history} />
-          : kind === 'session' && id ? <SessionView id={id} tab={tab ?? ''} session={sessions?.find((one) => one.sessionId === id)} loaded={sessions !== undefined} refresh={refresh} />
+          : kind === 'session' && id ? <SessionView id={id} tab={tab ?? ''} session={sessions?.find((one) => one.sessionId === id)} loaded={sessions !== undefined} wantsToken={canLogOut} refresh={refresh} />
             : <Sessions sessions={sessions ?? []} loaded={sessions !== undefined} refresh={refresh} />}
       </main>
       <Notices />

@@ -55,12 +55,13 @@ function Events({ events, show }: { events: LoggedEvent[]; show: (command: strin
   )
 }
 
-function Connect({ session }: { session: Session }) {
+function Connect({ session, wantsToken }: { session: Session; wantsToken: boolean }) {
   const id = session.sessionId
+  const ifWanted = (text: string) => (wantsToken ? text : '')
   const lines: [string, string][] = [
-    ['curl', `curl -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\\n  -d '{"command":"echo hello"}' ${location.origin}/sessions/${id}/commands`],
-    ['Python', `from cloche import Sandbox\n\nsbx = Sandbox(url="${location.origin}", token=TOKEN, session_id="${id}")\nprint(sbx.commands.run("echo hello").stdout)`],
-    ['TypeScript', `import { Sandbox } from 'cloche'\n\nconst sbx = await Sandbox.create({ url: '${location.origin}', token, sessionId: '${id}' })\nconsole.log((await sbx.commands.run('echo hello')).stdout)`],
+    ['curl', `curl ${ifWanted('-H "Authorization: Bearer $TOKEN" ')}-H 'Content-Type: application/json' \\\n  -d '{"command":"echo hello"}' ${location.origin}/sessions/${id}/commands`],
+    ['Python', `from cloche import Sandbox\n\nsbx = Sandbox(url="${location.origin}"${ifWanted(', token=TOKEN')}, session_id="${id}")\nprint(sbx.commands.run("echo hello").stdout)`],
+    ['TypeScript', `import { Sandbox } from 'cloche'\n\nconst sbx = await Sandbox.create({ url: '${location.origin}'${ifWanted(', token')}, sessionId: '${id}' })\nconsole.log((await sbx.commands.run('echo hello')).stdout)`],
     ['JSON-RPC', `# WebSocket ${location.origin.replace('http', 'ws')}/rpc, subprotocol cloche.rpc.v1\n{"jsonrpc":"2.0","id":1,"method":"create","params":{"sessionId":"${id}"}}\n{"jsonrpc":"2.0","id":2,"method":"run","params":{"command":"echo hello"}}`],
   ]
   return (
@@ -81,7 +82,7 @@ function Connect({ session }: { session: Session }) {
 const tabs = { terminals: 'Terminals', files: 'Files', python: 'Python', events: 'Events', connect: 'Connect' }
 type Tab = keyof typeof tabs
 
-export function SessionView({ id, tab, session, loaded, refresh }: { id: string; tab: string; session: Session | undefined; loaded: boolean; refresh: () => void }) {
+export function SessionView({ id, tab, session, loaded, wantsToken, refresh }: { id: string; tab: string; session: Session | undefined; loaded: boolean; wantsToken: boolean; refresh: () => void }) {
   useClock()
   const [events, setEvents] = useState<LoggedEvent[]>([])
   const [command, setCommand] = useState<string>()
@@ -134,7 +135,7 @@ export function SessionView({ id, tab, session, loaded, refresh }: { id: string;
             : chosen === 'files' ? <Files key={id} session={id} />
               : chosen === 'python' ? <Python key={id} session={id} />
                 : chosen === 'events' ? <Events events={events} show={(text) => { setCommand(text); choose('terminals') }} />
-                  : <Connect session={session} />}
+                  : <Connect session={session} wantsToken={wantsToken} />}
       </div>
     </section>
   )
