@@ -115,8 +115,7 @@ RunResult NativeShell::run(const RunOptions& options) {
   if (result.status == RunStatus::not_started && sandbox_.script_shell() != "bash") {
     result.reason =
         "the image has no bash, which a shell that stays is: run scripts in shells of their own, "
-        "or "
-        "add bash to the image with `cloche image commit`";
+        "or add bash to the image with `cloche image commit`";
   }
   if (result.reason.empty()) result.reason = std::exchange(trouble_, {});
   return result;
