@@ -296,11 +296,11 @@ class ServerResponse extends OutgoingMessage {
     this._noBody = this.req.method === 'HEAD' || this.statusCode === 204 || this.statusCode === 304 || this.statusCode < 200;
     const old = this.req.httpVersionMinor === 0;
     if (this.sendDate && !this.hasHeader('date')) this._headers.set('date', ['Date', new Date().toUTCString()]);
-    const asked = String(this.req.headers.connection ?? '').toLowerCase(), own = this.getHeader('connection');
+    const asked = String(this.req.headers?.connection ?? '').toLowerCase(), own = this.getHeader('connection');
     this.shouldKeepAlive = own !== undefined ? !/close/i.test(String(own)) : old ? asked.includes('keep-alive') : !asked.includes('close');
     if (own === undefined) {
       this._headers.set('connection', ['Connection', this.shouldKeepAlive ? 'keep-alive' : 'close']);
-      if (this.shouldKeepAlive) this._headers.set('keep-alive', ['Keep-Alive', 'timeout=5']);
+      if (this.shouldKeepAlive && this.req.socket) this._headers.set('keep-alive', ['Keep-Alive', 'timeout=5']);
     }
     if (old && this._whole === undefined && !this.hasHeader('content-length')) this.shouldKeepAlive = false;
     else this._measure(true);
