@@ -3,8 +3,10 @@
 port.toml: name, version, licence, groups, priority (the higher one wins where two ports bring the same path),
 commands (names that must be in usr/bin after the build), needs ("c++" when it uses CXX, "libcrypto" when it uses LIBCRYPTO), [source]
 (see sources.py), and an [extra.NAME] table for each further archive (a library that is linked in): a source table with version and
-licence of its own.
-build.sh runs in the unpacked source, after patches/*.patch and edit.py (see edits.py), with CC, CXX, AR, RANLIB, NM, STRIP, HOST and
+licence of its own. A [source.patches] table (or [extra.NAME.patches]) of a Debian package has patches of that package, by name and
+SHA-256, in the order in which they are applied: mends that a stable release got, where this C library and this kernel have a use for
+them.
+build.sh runs in the unpacked source, after those, patches/*.patch and edit.py (see edits.py), with CC, CXX, AR, RANLIB, NM, STRIP, HOST and
 CONFIG_SITE (for configure), PORT (the port's folder), EXTRA (the folder in which the further archives are unpacked, by NAME), LIBCRYPTO
 (the folder that libcrypto.py makes) and OUT, where it puts usr/bin and usr/share.
 edit.py has EXTRA too. A make in build.sh is not told -j: it has its jobs from the build's job server (jobs.py).
@@ -127,9 +129,16 @@ def build(port, toolchain, server):
             return final, cpu_s
         archive = sources.fetch(port.source)
         extra = {name: sources.fetch(part) for name, part in port.extra.items()}
+        for part in (port.source, *port.extra.values()):
+            sources.fetch_patches(part)
         with server.token():
             cpu_s = _build(port, toolchain, server, archive, extra, final)
     return final, cpu_s
+
+
+def _apply(patches, log, tree):
+    for patch in patches:
+        run_logged(["patch", "-p1", "-F0", "--no-backup-if-mismatch", "-i", patch], log, tree)
 
 
 def _build(port, toolchain, server, archive, extra, final):
@@ -145,14 +154,15 @@ def _build(port, toolchain, server, archive, extra, final):
         if toolchain.cxxroot:
             (scratch / "cxxroot").symlink_to(toolchain.cxxroot)
         sources.unpack(archive, tree)
+        _apply(sources.fetch_patches(port.source), log, tree)
         for name, further in extra.items():
             sources.unpack(further, scratch / "extra" / name)
+            _apply(sources.fetch_patches(port.extra[name]), log, scratch / "extra" / name)
         library_cpu_s = 0
         if needs_libcrypto(port):
             library, library_cpu_s = libcrypto.build(toolchain.sysroot, server)
             (scratch / "libcrypto").symlink_to(library)
-        for patch in sorted((port.folder / "patches").glob("*.patch")):
-            run_logged(["patch", "-p1", "-F0", "--no-backup-if-mismatch", "-i", patch], log, tree)
+        _apply(sorted((port.folder / "patches").glob("*.patch")), log, tree)
         if (port.folder / "edit.py").exists():
             run_logged([sys.executable, "-B", port.folder / "edit.py"], log, tree,
                        dict(os.environ, PYTHONPATH=str(USERLAND / "build"), EXTRA=str(scratch / "extra")))

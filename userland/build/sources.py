@@ -66,6 +66,48 @@ def unpack(archive, into):
     shutil.rmtree(staging, ignore_errors=True)
 
 
+def fetch_patches(source):
+    """The paths of the patches that a source table names in `patches`, in its order: Debian's own, each pinned by its SHA-256. Of
+    which revision of the package one comes does not matter: a revision that follows has it too, or its build would lack the mend."""
+    folder = cache_root() / "sources"
+    pinned = source.get("patches", {})
+    paths = [_kept(folder, name, sha256) for name, sha256 in pinned.items()]
+
+    def missing():
+        return [name for path, (name, sha256) in zip(paths, pinned.items())
+                if not path.exists() or sha256_of(path) != sha256]
+
+    with locked(folder / ".lock"):
+        for refresh in (False, True):
+            if missing():
+                _fetch_debian_patches(source, folder, refresh)
+        if missing():
+            raise BuildError(f"no revision of Debian's {source['package']} in reach has with its pinned SHA-256: "
+                             f"{', '.join(missing())}")
+    return paths
+
+
+def _kept(folder, name, sha256):
+    return folder / f"{sha256[:16]}-{pathlib.PurePath(name).name}"
+
+
+def _fetch_debian_patches(source, folder, refresh):
+    say(f"fetching patches of {source['file']}")
+    apt, versions = _versions_in_reach(source, refresh)
+    for version in versions:
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            apt.run("apt-get", "source", "--download-only", "--diff-only", "--only-source",
+                    f"{source['package']}={version}", cwd=scratch)
+            for archive in pathlib.Path(scratch).glob("*.debian.tar.*"):
+                with tarfile.open(archive) as t:
+                    for member in t:
+                        name = member.name.removeprefix("debian/patches/")
+                        if member.isfile() and name != member.name and name in source["patches"]:
+                            content = t.extractfile(member).read()
+                            if hashlib.sha256(content).hexdigest() == source["patches"][name]:
+                                _kept(folder, name, source["patches"][name]).write_bytes(content)
+
+
 def _debian_mirrors():
     """The mirrors that this machine's apt is set up with: (main archive, security archive or None)."""
     listing = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)"],
@@ -105,29 +147,31 @@ class _Apt:
                    "-oAcquire::Languages=none", "-oAPT::Sandbox::User=", "-oAcquire::Retries=3"]
         return subprocess.run([program, *options, *arguments], cwd=cwd, capture_output=True, text=True)
 
-    def version_with(self, package, sha256):
-        """The version of a source package that carries the archive of this hash, or None."""
+    def versions_with(self, package, sha256):
+        """The versions of a source package that carry the archive of this hash."""
         shown = self.run("apt-cache", "showsrc", "--only-source", package)
-        for block in shown.stdout.split("\n\n"):
-            if sha256 in block:
-                return re.search(r"^Version: (\S+)", block, re.M).group(1)
-        return None
+        return [re.search(r"^Version: (\S+)", block, re.M).group(1)
+                for block in shown.stdout.split("\n\n") if sha256 in block]
+
+
+def _versions_in_reach(source, refresh=False):
+    """Where Debian has an archive: an _Apt and the versions that carry it, from the nearest releases that have any. Debian is asked
+    anew what it has where none is known, or where `refresh` says so."""
+    for releases in (DEBIAN_RELEASES, DEBIAN_RELEASES + DEBIAN_LAST_RESORT):
+        apt = _Apt(releases)
+        versions = [] if refresh else apt.versions_with(source["package"], source["sha256"])
+        if not versions:
+            apt.run("apt-get", "update")
+            versions = apt.versions_with(source["package"], source["sha256"])
+        if versions:
+            return apt, versions
+    raise BuildError(f"no Debian release in reach has {source['file']} with the pinned SHA-256 (is the network there?)")
 
 
 def _fetch_debian(source, scratch):
     package = source["package"]
-    for releases in (DEBIAN_RELEASES, DEBIAN_RELEASES + DEBIAN_LAST_RESORT):
-        apt = _Apt(releases)
-        version = apt.version_with(package, source["sha256"])
-        if not version:
-            apt.run("apt-get", "update")
-            version = apt.version_with(package, source["sha256"])
-        if version:
-            break
-    else:
-        raise BuildError(f"no Debian release in reach has {source['file']} with the pinned SHA-256 "
-                         "(is the network there?)")
-    done = apt.run("apt-get", "source", "--download-only", "--tar-only", "--only-source", f"{package}={version}",
+    apt, versions = _versions_in_reach(source)
+    done = apt.run("apt-get", "source", "--download-only", "--tar-only", "--only-source", f"{package}={versions[0]}",
                    cwd=scratch)
     path = scratch / source["file"]
     if not path.exists():

@@ -129,7 +129,13 @@ Result<std::size_t> BytesFile::read(Task&, std::span<std::byte> to) {
   return count;
 }
 
+Result<std::uint64_t> BytesFile::seek(std::int64_t offset, std::uint32_t whence) {
+  if (bytes_.empty()) return std::uint64_t{0};
+  return File::seek(offset, whence);
+}
+
 PollEvents BytesFile::poll() {
+  if (bytes_.empty()) return File::poll();
   return position_ < bytes_.size() ? pollin | pollrdnorm | pollhup : pollhup;
 }
 

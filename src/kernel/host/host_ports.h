@@ -100,6 +100,8 @@ class BytesFile : public File {
       : File(o_rdonly), kernel_(kernel), bytes_(std::move(bytes)) {}
 
   Result<std::size_t> read(Task& task, std::span<std::byte> to) override REQUIRES(kernel_lock);
+  Result<std::uint64_t> seek(std::int64_t offset, std::uint32_t whence) override
+      REQUIRES(kernel_lock);
   PollEvents poll() override REQUIRES(kernel_lock);
   WaitQueue* poll_queue() override REQUIRES(kernel_lock) { return &never_; }
   Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,

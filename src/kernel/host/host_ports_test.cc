@@ -132,6 +132,8 @@ TEST(BytesFileTest, LooksLikeTheNullDeviceWithoutBytes) {
   EXPECT_EQ(stat->type, vfs::FileType::character);
   EXPECT_EQ(stat->rdev, device::null);
   EXPECT_EQ(nothing.description(), "/dev/null");
+  EXPECT_EQ(nothing.seek(512, 1).value(), 0U);
+  EXPECT_EQ(nothing.poll(), pollin | pollrdnorm);
 }
 
 TEST(HostPipeTest, FeedsAndDrainsAGuest) {

@@ -49,6 +49,11 @@ Object.assign(Buffer, {
     const buffer = wrap(new Uint8Array(size));
     return fill === undefined || fill === 0 ? buffer : buffer.fill(fill, encoding);
   },
+  copyBytesFrom(view, offset = 0, length = undefined) {
+    if (!types.isTypedArray(view)) throw wrong('"view"', 'an instance of TypedArray', view);
+    const part = view.subarray(offset, length === undefined ? undefined : offset + length);
+    return Buffer.from(new Uint8Array(part.buffer, part.byteOffset, part.byteLength));
+  },
   allocUnsafe: (size) => Buffer.alloc(size),
   allocUnsafeSlow: (size) => Buffer.alloc(size),
   isBuffer: (value) => value instanceof Buffer,
@@ -179,19 +184,23 @@ for (const [name, [view, size]] of Object.entries(kinds)) {
 for (const signed of [false, true]) {
   for (const order of ['LE', 'BE']) {
     const name = `${signed ? 'Int' : 'UInt'}${order}`;
-    methods[`read${name}`] = function (offset, size) {
+    const read = function (offset, size) {
       checkRange(this, offset, size);
       let value = 0;
       for (let i = 0; i < size; i++) value = value * 256 + this[order === 'BE' ? offset + i : offset + size - 1 - i];
       return signed && value >= 2 ** (8 * size - 1) ? value - 2 ** (8 * size) : value;
     };
-    methods[`write${name}`] = function (value, offset, size) {
+    const write = function (value, offset, size) {
       checkValue(name, value, size);
       checkRange(this, offset, size);
       if (value < 0) value += 2 ** (8 * size);
       for (let i = 0; i < size; i++, value = Math.floor(value / 256)) this[order === 'LE' ? offset + i : offset + size - 1 - i] = value % 256;
       return offset + size;
     };
+    for (const spelling of new Set([name, name.replace('UInt', 'Uint')])) {
+      methods[`read${spelling}`] = read;
+      methods[`write${spelling}`] = write;
+    }
   }
 }
 // The names that packages know the encodings' own methods by.

@@ -2,8 +2,20 @@
 const captureRejection = Symbol.for('nodejs.rejection');
 
 // A plain function, so that programs may inherit from it in the old way and call it without new.
-function Emitter() {
+function Emitter(options) {
   if (!tables.has(this)) tables.set(this, new Map());
+  if (options?.captureRejections ?? Emitter.captureRejections) capturing.add(this);
+}
+// Those to whom the rejection of an asynchronous listener is an error of theirs, or what they have a method for.
+const capturing = new WeakSet();
+function capture(emitter, given, name, args) {
+  if (typeof given.then !== 'function') return;
+  given.then(undefined, (error) => process.nextTick(() => {
+    if (typeof emitter[captureRejection] === 'function') return void emitter[captureRejection](error, name, ...args);
+    // An error of who listens for errors is not told to the same again.
+    capturing.delete(emitter);
+    try { emitter.emit('error', error); } finally { capturing.add(emitter); }
+  }));
 }
 const tables = new WeakMap();
 const mostOf = new WeakMap();
@@ -74,7 +86,10 @@ Emitter.prototype = {
       if (internal.isError(args[0])) throw args[0];
       throw Object.assign(new Error(`Unhandled error. (${require('util').inspect(args[0])})`), { code: 'ERR_UNHANDLED_ERROR', context: args[0] });
     }
-    for (const listener of list) Reflect.apply(listener, this, args);
+    for (const listener of list) {
+      const given = Reflect.apply(listener, this, args);
+      if (given !== undefined && given !== null && capturing.has(this)) capture(this, given, name, args);
+    }
     return true;
   },
   listenerCount(name, listener) {
@@ -94,6 +109,7 @@ Emitter.prototype.removeListener = Emitter.prototype.off;
 Object.defineProperty(Emitter, 'name', { value: 'EventEmitter' });
 
 Emitter.defaultMaxListeners = 10;
+Emitter.captureRejections = false;
 Emitter.EventEmitter = Emitter;
 Emitter.errorMonitor = Symbol('events.errorMonitor');
 Emitter.captureRejectionSymbol = captureRejection;

@@ -167,6 +167,7 @@ function validateHeaderValue(name, value) {
 class OutgoingMessage extends Writable {
   _headers = new Map();
   _begun = false;
+  _header = null;
   headersSent = false;
   sendDate = false;
   finished = false;
@@ -197,14 +198,19 @@ class OutgoingMessage extends Writable {
   flushHeaders() { this._sendHead(); }
   setTimeout(time, callback) { if (callback) this.once('timeout', callback); this._onSocket((socket) => socket.setTimeout(time, () => this.emit('timeout'))); return this; }
   _onSocket(use) { if (this.socket) use(this.socket); else this.once('socket', use); }
-  // What there is to send as one piece, once it is known how long it is.
-  _sendHead() {
+  // From here on the head's text is settled; it goes with what is sent next. Node.js has it in `_header`, where frameworks look.
+  _settle() {
     if (this.headersSent) return;
     this._complete();
     this.headersSent = true;
     let text = `${this._firstLine()}\r\n`;
     for (const [name, value] of this._headers.values()) for (const one of [value].flat()) text += `${name}: ${one}\r\n`;
-    this._head = Buffer.from(`${text}\r\n`, 'latin1');
+    this._header = `${text}\r\n`;
+    this._head = Buffer.from(this._header, 'latin1');
+  }
+  _implicitHeader() { this._settle(); }
+  _sendHead() {
+    if (!this.headersSent) this._implicitHeader();
     this._put(Buffer.alloc(0), () => {});
   }
   _put(bytes, callback) {
@@ -223,22 +229,16 @@ class OutgoingMessage extends Writable {
     this.finished = true;
     this._begun = true;
     this._ended = true;
+    if (!this.headersSent) this._implicitHeader();
     return last.length ? super.end(last, undefined, callback) : super.end(callback);
   }
   _write(chunk, encoding, callback) {
-    this._sendHeadOnly();
+    if (!this.headersSent) this._implicitHeader();
     if (this._noBody) return void process.nextTick(callback);
     this._put(this.chunkedEncoding ? Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]) : chunk, callback);
   }
-  _sendHeadOnly() {
-    if (this.headersSent) return;
-    const put = this._put;
-    this._put = () => {};
-    this._sendHead();
-    this._put = put;
-  }
   _final(callback) {
-    this._sendHeadOnly();
+    if (!this.headersSent) this._implicitHeader();
     const trailers = Object.entries(this._trailers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`).join('');
     this._put(this.chunkedEncoding && !this._noBody ? Buffer.from(`0\r\n${trailers}\r\n`, 'latin1') : Buffer.alloc(0), () => { this._sent?.(); callback(); });
   }
@@ -269,21 +269,38 @@ class ServerResponse extends OutgoingMessage {
     if (message !== undefined) this.statusMessage = message;
     if (Array.isArray(headers)) for (let i = 0; i < headers.length; i += 2) this.appendHeader(headers[i], headers[i + 1]);
     else for (const [name, value] of Object.entries(headers ?? {})) this.setHeader(name, value);
-    this._fixed = true;
+    this._settle();
     return this;
   }
+  // By the writeHead that the response has: middleware puts one of its own there, to add what it must before the head goes.
+  _implicitHeader() { this.writeHead(this.statusCode); }
+  writeHeader(...words) { return this.writeHead(...words); }
   writeContinue() { this.socket.write('HTTP/1.1 100 Continue\r\n\r\n'); }
+  writeProcessing() { this.socket.write('HTTP/1.1 102 Processing\r\n\r\n'); }
+  writeEarlyHints(hints, callback) {
+    if (hints?.link === undefined || hints.link.length === 0) return;
+    const links = [hints.link].flat().join(', ');
+    validateHeaderValue('link', links);
+    let text = `HTTP/1.1 103 Early Hints\r\nLink: ${links}\r\n`;
+    for (const [name, value] of Object.entries(hints)) {
+      if (name.toLowerCase() === 'link') continue;
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+      text += `${name}: ${value}\r\n`;
+    }
+    this.socket.write(`${text}\r\n`, 'latin1', callback);
+  }
   assignSocket(socket) { this.socket = socket; }
   _firstLine() { return `HTTP/1.1 ${this.statusCode} ${this.statusMessage ??= statusTexts[this.statusCode] ?? 'unknown'}`; }
   _complete() {
     this._noBody = this.req.method === 'HEAD' || this.statusCode === 204 || this.statusCode === 304 || this.statusCode < 200;
     const old = this.req.httpVersionMinor === 0;
     if (this.sendDate && !this.hasHeader('date')) this._headers.set('date', ['Date', new Date().toUTCString()]);
-    const asked = String(this.req.headers.connection ?? '').toLowerCase(), own = this.getHeader('connection');
+    const asked = String(this.req.headers?.connection ?? '').toLowerCase(), own = this.getHeader('connection');
     this.shouldKeepAlive = own !== undefined ? !/close/i.test(String(own)) : old ? asked.includes('keep-alive') : !asked.includes('close');
     if (own === undefined) {
       this._headers.set('connection', ['Connection', this.shouldKeepAlive ? 'keep-alive' : 'close']);
-      if (this.shouldKeepAlive) this._headers.set('keep-alive', ['Keep-Alive', 'timeout=5']);
+      if (this.shouldKeepAlive && this.req.socket) this._headers.set('keep-alive', ['Keep-Alive', 'timeout=5']);
     }
     if (old && this._whole === undefined && !this.hasHeader('content-length')) this.shouldKeepAlive = false;
     else this._measure(true);
@@ -433,9 +450,10 @@ class ClientRequest extends OutgoingMessage {
     const bare = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT'].includes(this.method);
     this._measure(!bare);
   }
+  // Given up before there is an answer, it has failed: who waits is told.
   _destroy(error, callback) {
     if (this.socket && !this.upgradeOrConnect && !(this.res?.complete)) this.socket.destroy();
-    callback(error);
+    callback(error ?? (this.res || this.upgradeOrConnect ? null : coded(new Error('socket hang up'), 'ECONNRESET')));
   }
   abort() {
     if (this.aborted) return;

@@ -92,6 +92,14 @@ function setClock() {
 internal.prepareLanguage = (global) => {
   const { Number, BigInt, Date } = global;
   lazy('Intl', () => internal.builtin('intl'), global);
+  const { localeCompare } = {
+    localeCompare(that, ...rest) {
+      if (this === undefined || this === null) throw new TypeError('String.prototype.localeCompare called on null or undefined');
+      if (!internal.localeCompare) internal.builtin('intl');
+      return internal.localeCompare(this, that, ...rest);
+    },
+  };
+  Object.defineProperty(global.String.prototype, 'localeCompare', { value: localeCompare, writable: true, configurable: true });
   lazy('WebAssembly', () => internal.builtin('webassembly'), global);
   const texts = { numberText: [[Number, BigInt], 'toLocaleString'], dateAndTimeText: [[Date], 'toLocaleString'], dateText: [[Date], 'toLocaleDateString'],
     timeText: [[Date], 'toLocaleTimeString'] };

@@ -69,9 +69,19 @@ process.cpuUsage = (since) => {
   return since ? { user: user - since.user, system: system - since.system } : { user, system };
 };
 process.resourceUsage = () => ({ userCPUTime: native.cpuUs(0), systemCPUTime: native.cpuUs(1), maxRSS: native.memoryOwn() / 1024 });
-process.emitWarning = (warning, type = 'Warning') => {
-  const name = typeof type === 'object' ? type.type ?? 'Warning' : type;
-  process.stderr.write(`(node:${process.pid}) ${internal.isError(warning) ? warning : `${name}: ${warning}`}\n`);
+process.emitWarning = (warning, type = 'Warning', code = undefined) => {
+  let detail;
+  if (type !== null && typeof type === 'object') ({ type = 'Warning', code, detail } = type);
+  if (typeof type === 'function') type = 'Warning';
+  const made = internal.isError(warning) ? warning : Object.assign(new Error(String(warning)), { name: String(type) });
+  if (typeof code === 'string') made.code = code;
+  if (detail !== undefined) made.detail = detail;
+  if (made.name === 'DeprecationWarning' && process.noDeprecation) return;
+  process.nextTick(() => {
+    if (process.env.NODE_NO_WARNINGS !== '1' && !process.execArgv.includes('--no-warnings'))
+      process.stderr.write(`(node:${process.pid}) ${made.code ? `[${made.code}] ` : ''}${made.name}: ${made.message}\n${made.detail ? `${made.detail}\n` : ''}`);
+    process.emit('warning', made);
+  });
 };
 process.report = { excludeNetwork: false, compact: false, directory: '', filename: '', reportOnFatalError: false, reportOnSignal: false, reportOnUncaughtException: false, signal: 'SIGUSR2',
   getReport: () => ({ header: { nodejsVersion: process.version, platform: process.platform, arch: process.arch, cwd: process.cwd(), commandLine: [...process.argv], processId: process.pid }, sharedObjects: [] }),

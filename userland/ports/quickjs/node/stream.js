@@ -504,6 +504,102 @@ function sink(fn, source) {
   return end;
 }
 
+// One stream over two: what is written goes into the one, and what is read comes out of the other. Either may be missing.
+function joined(into, outOf) {
+  const both = new Duplex({ readableObjectMode: outOf?.readableObjectMode ?? true, writableObjectMode: into?.writableObjectMode ?? true,
+    read() { if (outOf) outOf.resume(); },
+    write(chunk, encoding, callback) {
+      if (into.write(chunk, encoding)) callback();
+      else into.once('drain', callback);
+    },
+    final(callback) {
+      if (!into) return callback();
+      finished(into, { readable: false }, callback);
+      into.end();
+    },
+    destroy(error, callback) {
+      for (const stream of [into, outOf]) stream?.destroy(error);
+      callback(error);
+    } });
+  for (const stream of new Set([into, outOf])) stream?.on('error', (error) => both.destroy(error));
+  if (outOf) {
+    outOf.on('data', (chunk) => { if (!both.push(chunk)) outOf.pause(); });
+    outOf.on('end', () => both.push(null));
+  } else {
+    both.push(null);
+    both.resume();
+  }
+  if (!into) both.end();
+  return both;
+}
+const invalid = (name, wanted) => Object.assign(new TypeError(`The "${name}" argument must be ${wanted}`), { code: 'ERR_INVALID_ARG_TYPE' });
+Duplex.from = (body) => {
+  if (body instanceof Duplex) return body;
+  if (body?._r || body?._w) return joined(body._w ? body : undefined, body._r ? body : undefined);
+  if (typeof body === 'function') {
+    const source = new PassThrough({ objectMode: true }), given = body(source, { signal: new AbortController().signal });
+    if (given?.[Symbol.asyncIterator]) return joined(source, Readable.from(given));
+    if (typeof given?.then !== 'function') throw Object.assign(new TypeError('Expected Iterable, AsyncIterable or AsyncFunction to be returned from the "body" function'), { code: 'ERR_INVALID_RETURN_VALUE' });
+    const taken = new Writable({ objectMode: true,
+      write(chunk, encoding, callback) { if (source.write(chunk)) callback(); else source.once('drain', callback); },
+      final(callback) { source.end(); given.then(() => callback(), callback); } });
+    given.then(undefined, (error) => taken.destroy(error));
+    return joined(taken, undefined);
+  }
+  if (body instanceof Blob) return Duplex.from(body.stream());
+  if (body?.getReader) return joined(undefined, Readable.fromWeb(body));
+  if (body?.getWriter) return joined(Writable.fromWeb(body), undefined);
+  if (typeof body === 'string' || body?.[Symbol.asyncIterator] || body?.[Symbol.iterator]) return joined(undefined, Readable.from(body));
+  if (body?.readable || body?.writable) return joined(body.writable && Duplex.from(body.writable), body.readable && Duplex.from(body.readable));
+  if (typeof body?.then === 'function') return joined(undefined, Readable.from((async function* () { const value = await body; if (value !== null && value !== undefined) yield value; })()));
+  throw invalid('body', 'of type function or an instance of Blob, ReadableStream, WritableStream, Stream, Iterable, AsyncIterable, or Promise, or { readable, writable } pair');
+};
+// What is written to the first of them and comes out of the last, as one stream.
+function compose(...streams) {
+  if (streams.length === 0) throw Object.assign(new TypeError('The "streams" argument must be specified'), { code: 'ERR_MISSING_ARGS' });
+  const made = streams.map((stream) => (stream?._r || stream?._w ? stream : Duplex.from(stream)));
+  if (made.length === 1) return Duplex.from(made[0]);
+  const both = joined(made[0]._w ? made[0] : undefined, made.at(-1)._r ? made.at(-1) : undefined);
+  pipeline(...made, (error) => { if (error) both.destroy(error); });
+  return both;
+}
+Object.defineProperties(Readable.prototype, {
+  compose: { value(stream) { return compose(this, stream); }, writable: true, configurable: true },
+  // A stream of the oldest kind, with `data` and `end` and pause() as a hint.
+  wrap: { value(old) {
+    let paused = false;
+    this._read = () => {
+      if (!paused) return;
+      paused = false;
+      old.resume?.();
+    };
+    old.on('data', (chunk) => {
+      if (this.push(chunk)) return;
+      paused = true;
+      old.pause?.();
+    });
+    old.on('end', () => this.push(null)).on('error', (error) => this.destroy(error));
+    return this;
+  }, writable: true, configurable: true },
+});
+// Two ends of one connection in memory.
+function duplexPair(options) {
+  const held = [];
+  const ends = [0, 1].map((own) => new Duplex({ ...options,
+    read() {
+      const callback = held[own];
+      held[own] = undefined;
+      callback?.();
+    },
+    write(chunk, encoding, callback) {
+      if (chunk.length === 0) return void process.nextTick(callback);
+      held[1 - own] = callback;
+      ends[1 - own].push(chunk);
+    },
+    final(callback) { ends[1 - own].once('end', callback).push(null); } }));
+  return ends;
+}
+
 const promises = {
   finished: (stream, options) => new Promise((resolve, reject) => finished(stream, options ?? {}, (error) => (error ? reject(error) : resolve()))),
   pipeline: (...streams) => new Promise((resolve, reject) => pipeline(...streams, (error, result) => (error ? reject(error) : resolve(result)))),
@@ -532,7 +628,7 @@ const custom = Symbol.for('nodejs.util.promisify.custom');
 finished[custom] = promises.finished;
 pipeline[custom] = promises.pipeline;
 const exported = callable(Stream);
-module.exports = Object.assign(exported, { Stream: exported, Readable, Writable, Duplex, Transform, PassThrough, finished, pipeline, promises, addAbortSignal,
+module.exports = Object.assign(exported, { Stream: exported, Readable, Writable, Duplex, Transform, PassThrough, finished, pipeline, compose, duplexPair, promises, addAbortSignal,
   isWritable: (stream) => Boolean(stream?._w && stream.writable && !stream.destroyed && !stream.writableEnded), isDestroyed: (stream) => Boolean(stream?.destroyed), destroy: (stream, error) => { stream.destroy(error); },
   isReadable: (stream) => Boolean(stream?._r && stream.readable && !stream.destroyed), isErrored: (stream) => Boolean(stream?.errored), isDisturbed: (stream) => Boolean(stream?.readableDidRead || stream?.destroyed),
   getDefaultHighWaterMark: (objects) => limits[objects ? 1 : 0], setDefaultHighWaterMark: (objects, limit) => { limits[objects ? 1 : 0] = limit; } });
