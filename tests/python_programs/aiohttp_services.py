@@ -126,7 +126,7 @@ async def ask(session):
 
 
 async def main():
-    runner = web.AppRunner(application(), access_log=None)
+    runner = web.AppRunner(application(), access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     port = runner.addresses[0][1]
