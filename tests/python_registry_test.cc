@@ -226,7 +226,7 @@ TEST(PackagesOfTheRegistry, DoWhatPeopleBeginWith) {
       {.script =
            "pip install -q altair arrow cachetools chardet click colorama faker flask folium "
            "httpx humanize hypothesis jsonschema lark loguru markdown markdownify marshmallow "
-           "nltk pandas plotly prettytable pydantic pydantic-settings pyjwt python-docx "
+           "aiohttp nltk pandas plotly prettytable pydantic pydantic-settings pyjwt python-docx "
            "python-dotenv python-pptx pytz rich "
            "simplejson simpy sortedcontainers sqlalchemy starlette tenacity termcolor && pip "
            "check"});

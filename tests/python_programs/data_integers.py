@@ -23,6 +23,7 @@ target = X @ np.array([1.0, 2, 3, 4])
 points = np.vstack([rng.normal(c, 0.1, size=(20, 2)) for c in ((0, 0), (5, 5), (0, 5))])
 m = sparse.csr_matrix(np.array([[0, 1, 0], [2, 0, 3], [0, 0, 100000]]))
 graph = sparse.csr_matrix(np.array([[0, 1, 4], [0, 0, 2], [0, 0, 0]]))
+wide = np.nonzero(np.ones(70000))[0][-3:]
 texts = ["red fish", "blue fish fish", "one two"]
 
 
@@ -471,6 +472,38 @@ len(sklearn.model_selection.ParameterSampler({"a": [1, 2, 3]}, 2, random_state=1
 pd.util.hash_pandas_object(pd.Series([1, None], dtype="Int64"), index=False)
 pd.util.hash_pandas_object(pd.Series([True, None], dtype="boolean"), index=False)
 file_of_warning()
+pd.DataFrame(np.argsort([[3, 1], [2, 4]])) * 2**31 + 2**31
+pd.DataFrame(np.argsort([3, 1, 2]), columns=["order"]).cumprod() * 100000
+pd.DataFrame(np.ma.masked_equal(np.argsort([3, 1, 2]), 7))
+(lambda table: (table.__setitem__("i", np.argsort([3, 1, 2])), table)[1])(pd.DataFrame({"a": [1, 2, 3]})) * 2**33
+(pd.array(np.argsort([3, 1, 2])) * 2**32).tolist()
+str(pd.array(np.argsort([3, 1, 2])).dtype)
+pd.unique(np.nonzero(np.ones(70000))[0])[-1:] * 70000
+pd.factorize(np.argsort([3, 1, 2]))[1] * 2**33
+big.groupby(np.nonzero(np.ones(70000))[0]).sum().index[-1:] * 70000
+pd.Series([1, 2, 3]).groupby(np.argsort([3, 1, 2])).sum().reset_index() * 2**33
+pd.Series([1, 2, 3]).groupby([np.argsort([3, 1, 2]), list("aba")]).sum().reset_index()
+pd.DataFrame({"a": [1, 1, 2], "b": [1, 2, 3]}).pivot_table(index=np.argsort([3, 1, 2]), columns="a", values="b").index
+pd.Series([], dtype=float).groupby([]).mean().index
+pd.crosstab(np.argsort([3, 1, 2]), np.argsort([1, 2, 3])).index
+scipy.ndimage.convolve(wide, wide)
+scipy.ndimage.correlate(np.stack([wide, wide]), np.stack([wide, wide]))
+scipy.ndimage.generic_filter(wide, np.prod, 2)
+scipy.ndimage.uniform_filter(wide, 3)
+scipy.ndimage.shift(wide, 1, output=float)
+scipy.ndimage.fourier_shift(wide, 0)
+(lambda m: (m @ m).diagonal())(sparse.csr_array(np.diag(wide)))
+(lambda m: (m @ m).toarray())(sparse.coo_array((wide, ([0, 1, 2], [0, 1, 2]))))
+(lambda m: (m @ wide))(sparse.csc_matrix(np.diag(wide)))
+(lambda m: m.multiply(m).diagonal())(sparse.csr_array((wide, [0, 1, 2], [0, 1, 2, 3])))
+(lambda m: (m @ m).diagonal())(sparse.diags_array(wide))
+(lambda m: (m @ m).diagonal())(sparse.dia_array((wide[None], [0]), shape=(3, 3)))
+(lambda m: (m @ m).toarray())(sparse.bsr_array(np.diag(wide), blocksize=(1, 1)))
+(lambda m: (m @ m).diagonal())(sparse.lil_array(np.diag(wide)).tocsr())
+(lambda m: (m @ m).diagonal())(sparse.dok_array(np.diag(wide)).tocsr())
+(sparse.csr_array(np.bincount(np.zeros(70000, int))[None]) ** 2).sum()
+sparse.csr_array((3, 3), dtype=np.intp).dtype
+sparse.csgraph.connected_components(sparse.csr_array(np.diag(wide)))[0]
 """
 import scipy.fft, scipy.integrate, scipy.interpolate, scipy.linalg, scipy.sparse.linalg
 import sklearn.calibration, sklearn.feature_selection, sklearn.gaussian_process, sklearn.impute, sklearn.inspection, sklearn.isotonic

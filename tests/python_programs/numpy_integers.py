@@ -1,5 +1,9 @@
 # packages: numpy
 """Integers of numpy: types and values of Linux x86-64, where the default integer has 64 bits."""
+import copy
+import io
+import pickle
+
 import numpy as np
 
 a = np.array([100000, -3, 7])
@@ -14,6 +18,15 @@ where = np.nonzero(np.ones(70000, bool))[0]
 order = np.argsort(-np.arange(70000))
 rs = np.random.RandomState
 rng = np.random.default_rng
+buffers = []
+
+
+def loaded(save, array):
+    file = io.BytesIO()
+    save(file, array)
+    file.seek(0)
+    return np.load(file, allow_pickle=True)
+
 
 EXPRESSIONS = """
 np.array([100000])**2
@@ -455,6 +468,42 @@ np.dtypes.Int32DType() == np.dtype("i4")
 np.dtypes.Int32DType is np.dtypes.IntDType
 np.arccos(np.array([0, 1, -1], "float32"))
 np.frexp(np.array([np.nan, np.inf, 3], "longdouble"))[1]
+pickle.loads(pickle.dumps(order))[:2] * 70000
+pickle.loads(pickle.dumps(order, 2))[-2:].astype(int) * 70000
+pickle.loads(pickle.dumps(order.reshape(700, 100).T, 5))[0, :2] * 70000
+pickle.loads(pickle.dumps(order, 5, buffer_callback=buffers.append), buffers=buffers)[:1] * 70000
+pickle.loads(pickle.dumps([i32, u32]))[0]
+pickle.loads(pickle.dumps(np.argsort(np.ones((2, 0)))))
+copy.deepcopy(order)[:1] * 70000
+loaded(np.save, order)[:1] * 70000
+loaded(np.savez, order)["arr_0"][:1] * 70000
+loaded(np.save, i32)
+loaded(np.save, np.array([1, "a"], object))
+(where // 1)[-1:] * 70000
+(where % 70000)[-1:] * 70000
+(where & 0xFFFFFF)[-1:] * 70000
+(where | 1)[-1:] * 70000
+(where ^ 0)[-1:] * 70000
+(where >> 0)[-1:] * 70000
+divmod(where, 1)[0][-1:] * 70000
+divmod(where, 70000)[1][-1:] * 70000
+np.fmod(where, 70000)[-1:] * 70000
+(where[-1:] // np.int8(1)) * 70000
+(where[-3:] // np.ones(3, "int32")) * 70000
+(where[-3:] % np.full(3, 70000, "uint32")) * 70000
+(where[-3:] // np.ones(3, "uint16")) * 70000
+(where[-3:] & mask) * 2**33
+(np.full(3, 70000, "int32") % where[-3:]) * 2**33
+(70000 // where[-3:]) * 2**33
+(where[-3:] // 1.0) * 70000
+(where[-1:] // i64[1:2]) * 70000
+(lambda whole: (whole.__ifloordiv__(1), whole)[1])(where[-1:].copy()) * 70000
+np.floor_divide(where[-1:], 1, dtype="int32")
+np.floor_divide(where[-3:], 1, out=np.zeros(3, "int64")) * 70000
+np.bitwise_or.reduce(where) * 70000
+np.floor_divide.outer(where[-2:], [1, 2]) * 70000
+np.remainder.accumulate(where[-2:][::-1]) * 2**33
+(where[-4:].reshape(2, 2) // 1).ravel()[::-1] * 70000
 """
 
 

@@ -5,17 +5,20 @@ Its archive is the one that the port quickjs pins; libcrypto.sh says what of it 
 
 import os
 import tomllib
+from pathlib import Path
 
 import sources
 from common import USERLAND, cache_root, content_hash, install_folder, locked, run_logged, say, scratch_folder, tool
 
 NAME = "libcrypto"
 SCRIPT = USERLAND / "build" / "libcrypto.sh"
+PIN = USERLAND / "ports" / "quickjs" / "port.toml"
+INPUTS = (Path(__file__), SCRIPT, PIN, USERLAND / "cc")  # what its making depends on
 
 
 def source():
     """The archive that it is made of: a version, a licence and a source."""
-    return tomllib.loads((USERLAND / "ports" / "quickjs" / "port.toml").read_text())["extra"]["openssl"]
+    return tomllib.loads(PIN.read_text())["extra"]["openssl"]
 
 
 def key(sysroot):

@@ -230,7 +230,8 @@ def is_fresh(target: Path, inputs: list[Path], stamp: Path, choice: str) -> bool
 
 
 def make_guest(source: Path, target: Path) -> None:
-    inputs = [source, *HERE.glob("*.py"), *HERE.glob("extensions/*"), *HERE.glob("rust/*"), HERE / "lib" / "_cloche" / "host" / "linux_errors.py"]
+    inputs = [source, *HERE.glob("*.py"), *HERE.glob("extensions/*"), *HERE.glob("rust/*"), HERE / "lib" / "_cloche" / "host" / "linux_errors.py",
+              *rust_extensions.libcrypto.INPUTS]
     try:
         if not target.is_symlink() and all(path.stat().st_mtime <= target.stat().st_mtime for path in inputs):
             return

@@ -22,8 +22,8 @@ RECIPE = HERE / "extensions.toml"
 MODULES = ("_casts", "_curses", "_curses_panel", "_decimal", "_floats", "_scrypt", "_waits", "_zstd")
 # Which the interpreter's own code calls.
 FUNCTIONS = """cloche_before_attach cloche_before_line cloche_before_lock cloche_before_product cloche_before_read cloche_before_ufunc
-cloche_database_lock cloche_database_reserved cloche_database_unlock cloche_dot cloche_loop cloche_number cloche_open cloche_product cloche_reader cloche_thread
-cloche_write""".split()
+cloche_database_lock cloche_database_reserved cloche_database_unlock cloche_dot cloche_indices_left cloche_loop cloche_number cloche_open
+cloche_product cloche_reader cloche_thread cloche_wide_indices cloche_write""".split()
 FUNCTIONS += [f"cloche_{operation}_at_{kind}" for operation in ("add", "subtract", "multiply", "divide") for kind in ("double", "float")]
 FLAGS = ["--target=wasm32-unknown-unknown", "-O3", "-DNDEBUG", "-fwrapv", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections",
          "-msimd128", "-mbulk-memory", "-mnontrapping-fptoint", "-msign-ext", "-w"]
@@ -66,6 +66,7 @@ def _units(tree):
     yield HERE / "floats.c", PYTHON
     yield HERE / "products.c", PYTHON
     yield HERE / "orders.c", PYTHON
+    yield HERE / "indices.c", PYTHON
     yield HERE / "scrypt.c", PYTHON + SODIUM_OPTIONS
     for name in SODIUM_FILES:
         yield f"{SODIUM}/{name}.c", SODIUM_OPTIONS

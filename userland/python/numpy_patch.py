@@ -18,8 +18,10 @@ from wasm_text import assemble
 INT, LONG, LONGLONG = 5, 7, 9
 PROMOTE = ("promote_and_get_info_and_ufuncimpl(_tagPyUFuncObject*, tagPyArrayObject* const*, PyArray_DTypeMeta_tag**, "
            "PyArray_DTypeMeta_tag**, unsigned char)")
-# Of the ufuncs whose results can outgrow indices of which there are at most 2^32.
+# Of the ufuncs whose results can outgrow indices of which there are at most 2^32, and of those that look for a loop of the right size,
+# which `int` has too.
 OUTGROWING = ("multiply", "power", "square", "left_shift", "matmul", "vecdot", "matvec", "vecmat", "lcm")
+KEEPING = ("floor_divide", "remainder", "fmod", "divmod", "bitwise_and", "bitwise_or", "bitwise_xor", "right_shift")
 IMMORTAL = 1 << 30  # counts of references from here on are left alone
 # Offsets in structures.
 DESCR_TYPE_NUM, DESCR_BYTEORDER, ARRAY_DESCR, UFUNC_NARGS, UFUNC_NAME, DTYPE_TYPE_NUM, DTYPE_FLAGS = 16, 14, 28, 16, 40, 476, 488
@@ -182,14 +184,13 @@ def weak_integer(module):
     return uleb(found[0], 0)[0]
 
 
-def products(module, words):
-    """A ufunc of OUTGROWING that is given a `long` takes it, and every smaller integer beside it, for a `long long`.
+def promotions(module, words):
+    """A ufunc of OUTGROWING that is given a `long` takes it, and every smaller integer beside it, for a `long long`. One of KEEPING takes
+    what is smaller for a `long`: its result is indices again, and not `int`, of which a product would overflow in silence.
 
     This is where a ufunc looks for its loop. It does so again for the types that the older rules of promotion answer, so the types
     of results change as well. Who asks for a type by `dtype` or `signature` gets that.
     """
-    is_one = "i32.const 0; " + "; ".join(
-        f"local.get t0; i32.const {name_of_ufunc(module, name)}; i32.eq; i32.or" for name in OUTGROWING)
 
     def each(array, body):
         """The body for each element of an array of classes, the element in t4 and its place in t3."""
@@ -214,34 +215,41 @@ def products(module, words):
             end
         """
 
-    widen = f"""
-        local.get t4
-        if
-            local.get t4; i32.const WEAK; i32.eq
-            local.get t4; i32.load8_u FLAGS; i32.const 1; i32.and
-            local.get t4; i32.load TYPE_NUM; i32.const LONGLONG_NUMBER; i32.lt_u
-            i32.and; i32.or
+    def widen(least):
+        return f"""
+            local.get t4
             if
-                {count("t4", -1)}
-                {count("t1", 1)}
-                local.get t3; local.get t1; i32.store
+                local.get t4; i32.const WEAK; i32.eq
+                local.get t4; i32.load8_u FLAGS; i32.const 1; i32.and
+                local.get t4; i32.load TYPE_NUM; i32.const {least}; i32.lt_u
+                i32.and; i32.or
+                if
+                    {count("t4", -1)}
+                    {count("t1", 1)}
+                    local.get t3; local.get t1; i32.store
+                end
             end
-        end
-    """
-    prepend(module, PROMOTE, 5, f"""
-        block
-            local.get 0; i32.load NAME; local.set t0
-            {is_one}; i32.eqz; br_if 0
-            i32.const 0; i32.load LONG; local.set t0
-            i32.const 0; i32.load LONGLONG; local.set t1
-            {each(2, "local.get t4; br_if 2")}
-            i32.const 0; local.set t5
-            {each(3, "local.get t4; local.get t0; i32.eq; local.get t5; i32.or; local.set t5")}
-            local.get t5; i32.eqz; br_if 0
-            {each(3, widen)}
-        end
-    """, 6, NAME=UFUNC_NAME, NARGS=UFUNC_NARGS, FLAGS=DTYPE_FLAGS, TYPE_NUM=DTYPE_TYPE_NUM, IMMORTAL=IMMORTAL, LONG=words[0],
-            LONGLONG=words[1], LONGLONG_NUMBER=LONGLONG, WEAK=weak_integer(module))
+        """
+
+    def to(wider, names, least):
+        """What is of a type below the number `least` becomes the class `wider`, where a `long` is beside it."""
+        is_one = "i32.const 0; " + "; ".join(f"local.get t0; i32.const {name_of_ufunc(module, name)}; i32.eq; i32.or" for name in names)
+        return f"""
+            block
+                local.get 0; i32.load NAME; local.set t0
+                {is_one}; i32.eqz; br_if 0
+                i32.const 0; i32.load LONG; local.set t0
+                i32.const 0; i32.load {wider}; local.set t1
+                {each(2, "local.get t4; br_if 2")}
+                i32.const 0; local.set t5
+                {each(3, "local.get t4; local.get t0; i32.eq; local.get t5; i32.or; local.set t5")}
+                local.get t5; i32.eqz; br_if 0
+                {each(3, widen(least))}
+            end
+        """
+
+    prepend(module, PROMOTE, 5, to(words[1], OUTGROWING, LONGLONG) + to(words[0], KEEPING, INT + 1), 6, NAME=UFUNC_NAME, NARGS=UFUNC_NARGS,
+            FLAGS=DTYPE_FLAGS, TYPE_NUM=DTYPE_TYPE_NUM, IMMORTAL=IMMORTAL, LONG=words[0], WEAK=weak_integer(module))
 
 
 def inner_products(module):
@@ -316,7 +324,7 @@ def patch(module):
     names_of_classes(module)
     shifts(module)
     elements(module)
-    products(module, words)
+    promotions(module, words)
     inner_products(module)
     indices(module)
     exact_checks(module)

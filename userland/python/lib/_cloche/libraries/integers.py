@@ -46,6 +46,19 @@ def _numpy_select(functions):
     functions.select = select
 
 
+def _numpy_files(files):
+    """A file of numpy's has indices with 64 bits, as a pickle has (extensions/indices.c)."""
+    from numpy._core.multiarray import dtype
+    wide = {dtype("p").num: "int64", dtype("P").num: "uint64"}
+    inner = files.write_array
+
+    @functools.wraps(inner)
+    def write_array(fp, array, *others, **options):
+        return inner(fp, array.astype(wide[array.dtype.num]) if array.dtype.num in wide else array, *others, **options)
+
+    files.write_array = write_array
+
+
 def _pandas_blocks(managers):
     """A column that is put in: its number and place join arrays of indices, of which C code makes slices."""
     import numpy
@@ -59,22 +72,46 @@ def _pandas_blocks(managers):
     managers.BlockManager._insert_update_blklocs_and_blknos = _insert_update_blklocs_and_blknos
 
 
-def _pandas_columns(construction):
-    """Indices become int64 where a column or a series is made of them: whoever prints it sees the type that Linux shows."""
+def _wide(values):
+    """An array of indices as one of int64: whoever prints it sees the type that Linux shows."""
     import numpy
-    indices = numpy.dtype("p").num
-    inner = construction.sanitize_array
+    return values.astype("int64") if isinstance(values, numpy.ndarray) and values.dtype.num == numpy.dtype("p").num else values
+
+
+def _in_place_of(inner, function):
+    """`function` as pandas' own: its warnings are told of the first caller whose file is none of pandas'."""
+    function.__code__ = function.__code__.replace(co_filename=inner.__code__.co_filename)
+    return functools.wraps(inner)(function)
+
+
+def _pandas_columns(construction):
+    """Indices become int64 where a column, a series or an array is made of them."""
+    sanitize, make = construction.sanitize_array, construction.array
 
     def sanitize_array(data, index, dtype=None, copy=False, *, allow_2d=False):
-        values = inner(data, index, dtype, copy, allow_2d=allow_2d)
-        if type(values) is numpy.ndarray and values.dtype.num == indices:
-            return values.astype("int64")
-        return values
+        return _wide(sanitize(data, index, dtype, copy, allow_2d=allow_2d))
 
-    sanitize_array.__doc__ = inner.__doc__
-    # pandas' warnings are told of the first caller whose file is none of its own.
-    sanitize_array.__code__ = sanitize_array.__code__.replace(co_filename=inner.__code__.co_filename)
-    construction.sanitize_array = sanitize_array
+    def array(data, dtype=None, copy=True):
+        return make(_wide(data), dtype, copy)
+
+    construction.sanitize_array, construction.array = _in_place_of(sanitize, sanitize_array), _in_place_of(make, array)
+
+
+def _pandas_tables(construction):
+    """The same where a table is made of them."""
+    inner = construction.ndarray_to_mgr
+    construction.ndarray_to_mgr = _in_place_of(inner, lambda values, *others, **options: inner(_wide(values), *others, **options))
+
+
+def _pandas_uniques(algorithms):
+    """What is different among indices comes out of a table of `int`: it is indices again, which become int64 as all others do."""
+    numpy, inner = algorithms.np, algorithms._reconstruct_data
+
+    def _reconstruct_data(values, dtype, original):
+        made = inner(values, dtype, original)
+        return made.view(numpy.intp) if isinstance(dtype, numpy.dtype) and dtype.num == numpy.dtype("p").num else made
+
+    algorithms._reconstruct_data = _reconstruct_data
 
 
 def _pandas_groups(groups):
@@ -100,8 +137,46 @@ def _pandas_hashes(masked):
 
 def _indices(value):
     import numpy
+    if value is None:
+        return None  # which C code refuses
     value = numpy.asarray(value)
     return value.astype(numpy.intp) if value.dtype == numpy.int64 else value
+
+
+def _scipy_filters(support):
+    """What a filter makes of indices can outgrow them."""
+    inner = support._get_output
+
+    @functools.wraps(inner)
+    def _get_output(output, input, *others, complex_output=False, **options):
+        if output is None and not complex_output and input.dtype.num == support.np.dtype("p").num:
+            output = support.np.int64
+        return inner(output, input, *others, complex_output=complex_output, **options)
+
+    support._get_output = _get_output
+
+
+def _scipy_sparse_types(sparse):
+    inner = sparse.getdtype
+
+    @functools.wraps(inner)
+    def getdtype(*what, **how):
+        found = inner(*what, **how)
+        return sparse.np.dtype("int64") if found.num == sparse.np.dtype("p").num else found
+
+    sparse.getdtype = getdtype
+
+
+def _scipy_sparse(kind):
+    """A sparse array of indices: products of such are computed by C code in the type that it has."""
+    inner = kind.__init__
+
+    @functools.wraps(inner)
+    def __init__(self, *what, **how):
+        inner(self, *what, **how)
+        self.data = _wide(self.data)
+
+    kind.__init__ = __init__
 
 
 def _scipy_peaks(finding):
@@ -176,10 +251,17 @@ def install():
     imports.after("numpy._core._type_aliases", _numpy_names)
     imports.after("numpy._core.arrayprint", _numpy_repr)
     imports.after("numpy.lib._function_base_impl", _numpy_select)
+    imports.after("numpy.lib._format_impl", _numpy_files)
     imports.after("pandas.core.internals.managers", _pandas_blocks)
+    imports.after("pandas.core.internals.construction", _pandas_tables)
+    imports.after("pandas.core.algorithms", _pandas_uniques)
     imports.after("pandas.core.construction", _pandas_columns)
     imports.after("pandas._libs.groupby", _pandas_groups)
     imports.after("pandas.core.arrays.masked", _pandas_hashes)
+    imports.after("scipy.ndimage._ni_support", _scipy_filters)
+    imports.after("scipy.sparse._sputils", _scipy_sparse_types)
+    for name, kind in (("_compressed", "_cs_matrix"), ("_bsr", "_bsr_base"), ("_coo", "_coo_base"), ("_dia", "_dia_base")):
+        imports.after(f"scipy.sparse.{name}", lambda module, kind=kind: _scipy_sparse(getattr(module, kind)))
     imports.after("scipy.signal._max_len_seq", _scipy_sequences)
     imports.after("scipy.optimize._trlib._trlib", _scipy_trust_regions)
     imports.after("scipy.signal._peak_finding", _scipy_peaks)

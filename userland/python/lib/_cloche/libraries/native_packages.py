@@ -13,7 +13,7 @@ _INSTEAD = {
     "pydantic": "msgspec",
     "orjson": "ujson python-rapidjson:rapidjson",
     "json or pickle": "msgpack",
-    "httpx": "aiohttp grpcio:grpc",
+    "httpx": "grpcio:grpc",
     "asyncio or threads": "gevent greenlet uvloop",
     "cryptography": "pycryptodome:Crypto pynacl:nacl pyopenssl:OpenSSL",
     "pypdf or reportlab": "pymupdf:fitz weasyprint",
