@@ -384,6 +384,18 @@ class State(Shared):
                     self.assertFalse(sbx.files.exists("/tmp/got"))
                 with self.assertRaises(OSError):
                     sbx.export(os.fspath(shared / "up" / "kept"))
+                sbx.commands.run("mkdir -p /tmp/tree/sub; echo theirs > /tmp/tree/kept; cp /tmp/tree/kept /tmp/tree/sub; cd /shared;"
+                                 " mkdir to; ln -s ../../other to/sub; mkfifo to/kept")
+                for local in ("up", "up/made", "up/made/more"):
+                    with self.assertRaises(PermissionError):
+                        sbx.files.download("/tmp/tree", shared / local)
+                with self.assertRaises(PermissionError):
+                    sbx.files.download("/tmp/tree", shared / "to")
+                sbx.files.download("/tmp/tree", shared / "in" / "made" / "more")
+                self.assertEqual(sbx.commands.run("cd /shared; cat real/made/more/sub/kept; rm to/sub").stdout, "theirs\n")
+                sbx.files.download("/tmp/tree", shared / "to")
+                self.assertEqual(sbx.commands.run("cat /shared/to/kept /shared/to/sub/kept").stdout, "theirs\n" * 2)
+                sbx.commands.run("rm -r /tmp/tree /shared/real/made")
                 sbx.files.download("/tmp/new", shared / "in" / "new")
                 sbx.files.upload(shared / "in", "/tmp/tree")
                 self.assertEqual(sbx.commands.run("cd /tmp/tree; cat one new").stdout, "one\ntheirs\n")

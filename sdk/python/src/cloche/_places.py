@@ -59,6 +59,9 @@ class Place:
         except OSError as error:
             raise type(error)(error.errno, error.strerror, self.path) from None
 
+    def make_folder(self) -> None:
+        os.mkdir(self._name, dir_fd=self._folder)
+
     def take(self, suffix: str) -> None:
         """What lies beside it takes its place."""
         os.replace(self._name + suffix, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
