@@ -255,6 +255,9 @@ TEST_F(HostileGuest, ReadsNothingOfTheMachine) {
 
 TEST_F(HostileGuest, HoardsFolders) { expect_held("hoards_folders"); }
 TEST_F(HostileGuest, HoardsFoldersOnTheirWay) { expect_held("hoards_folders", {"sent"}); }
+TEST_F(HostileGuest, HoardsFoldersOnTheirWayToWhatIsOnItsWay) {
+  expect_held("hoards_folders", {"sent on"});
+}
 TEST_F(HostileGuest, HoardsSockets) { expect_held("hoards_sockets"); }
 TEST_F(HostileGuest, TakesPagesOfTheImage) { expect_held("takes_pages_of_the_image"); }
 TEST_F(HostileGuest, LowersItsScore) { expect_held("lowers_its_score"); }
