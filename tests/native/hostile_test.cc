@@ -462,6 +462,15 @@ TEST_F(HostileGuest, HoardsPageTables) {
 // The next box of the same image has the file as it was.
 TEST_F(HostileGuest, HoardsWatchesOfEpoll) { expect_held("hoards_epoll_watches"); }
 
+// The more memory the machine has, the more there are of them.
+TEST_F(HostileGuest, HoardsWatchesOfEpollsOnTheirWay) {
+  constexpr long most = 8'000'000;
+  if (std::stol(content_of("/proc/sys/fs/epoll/max_user_watches")) > most)
+    GTEST_SKIP() << "to take all watches of this machine takes too long";
+  box_ = warden_.make(plan_of_many_descriptors());
+  expect_held("hoards_epoll_watches", {"sent"});
+}
+
 TEST_F(HostileGuest, HoardsAreasOfMemory) { expect_held("hoards_areas"); }
 
 TEST_F(HostileGuest, ForgesLayers) {

@@ -63,11 +63,12 @@ class KernelHoards {
   std::array<Hoarder, most_processes> hoarders_{};  // of the same processes
   Open open_in(pid_t pid, Locks locks) noexcept;
   void add_hidden() noexcept;
+  void find_watchers_on_their_way(std::uint64_t sent) noexcept;
 
   std::array<Open, most_processes> open_{};  // of the same processes
   FileLocks locks_;
   SentDescriptors sockets_;
-  std::array<pid_t, 5 * most_processes> ending_{};
+  std::array<pid_t, 6 * most_processes> ending_{};
   std::size_t count_ = 0;
   std::size_t ending_count_ = 0;
   std::uint64_t files_ = 0;         // that there were at the last look
