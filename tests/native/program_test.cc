@@ -386,6 +386,33 @@ with server.Server(*words) as one:
             "409 409 409\nnew 200\n200 404\n1 1\n");
 }
 
+TEST_F(LinuxEngine, AClientOfSshHearsWhyItsSessionIsOfNoUse) {
+  const Ended ended = python(std::string(wardens) + R"py(
+import subprocess
+folder = tempfile.mkdtemp()
+with server.Server(*words, ssh=True) as one:
+    public = server.new_ssh_key(folder + "/key")
+    session = one.json("POST", "/v1/sessions", {"sshPublicKey": public}, token="t")[1]["sessionId"]
+    def log_in():
+        done = subprocess.run(["ssh", "-F", "/dev/null", "-i", folder + "/key", "-p", str(one.ssh_port),
+                               "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
+                               "-o", "BatchMode=yes", f"sandbox+{session}@127.0.0.1", "echo in"],
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        return done.stdout + "".join(re.findall(r"Received disconnect.*:\d+: (.*\n)", done.stderr))
+    print(log_in(), end="")
+    one.json("POST", f"/v1/sessions/{session}/pause", token="t")
+    print(log_in(), end="")
+    one.json("POST", f"/v1/sessions/{session}/resume", token="t")
+    end_wardens(one)
+    is_over(one, session)
+    print(log_in(), end="")
+shutil.rmtree(folder)
+)py");
+  EXPECT_EQ(ended.said,
+            "in\nthe session is paused: resume it first\n"
+            "the sandbox has ended: something outside of it has ended its first process\n");
+}
+
 TEST_F(LinuxEngine, ASavedSessionWhoseBoxWasKilledComesBack) {
   const Ended ended = python(std::string(wardens) + R"py(
 folder = tempfile.mkdtemp()
