@@ -366,6 +366,20 @@ class State(Shared):
                 Sandbox(mounts=[("/dev/null", "/data")])
 
 
+    def test_nor_one_of_a_guest_of_another_process(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            shared, cache, other = Path(folder, "shared"), Path(folder, "cache"), Path(folder, "other")
+            for made in (shared, cache, other):
+                made.mkdir()
+            self.sbx.files.write("/tmp/new", "theirs")
+            with mock.patch.dict(os.environ, {"CLOCHE_CACHE": str(cache)}):
+                subprocess.run([os.environ["CLOCHE_BINARY"], "run", "--mount", f"{shared}:/shared", f"ln -s {other} /shared/up"],
+                               check=True)
+                for local in (shared / "up" / "new", shared / "up"):
+                    with self.assertRaises(PermissionError):
+                        self.sbx.files.download("/tmp/new", local)
+            self.assertEqual(os.listdir(other), [])
+
     def test_no_link_of_a_guest_in_a_mounted_folder_leads_out(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             shared, other = Path(folder, "shared"), Path(folder, "other")

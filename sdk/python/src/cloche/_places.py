@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import os
 import stat
+import struct
 from types import TracebackType
 from typing import List, Optional, Set, Tuple, Type
 
 _MOST_LINKS = 40
+
+_RECORD = struct.Struct("=QQQ")
 
 _guests: Set[Tuple[int, int]] = set()
 
@@ -19,11 +22,34 @@ _guests: Set[Tuple[int, int]] = set()
 def note_guest_folder(path: str) -> None:
     """What is mounted to be written is a guest's from now on."""
     try:
-        of = os.stat(path)
+        folder = os.open(path, getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0))
     except OSError:
         return  # whoever mounts it is told
-    if stat.S_ISDIR(of.st_mode):
-        _guests.add((of.st_dev, of.st_ino))
+    _guests.add(_identity(folder))
+    os.close(folder)
+
+
+def _identity(folder: int) -> Tuple[int, int]:
+    """As Cloche keeps them: by the file system's own name, where it has one."""
+    of = os.fstat(folder)
+    system = os.fstatvfs(folder).f_fsid if hasattr(os, "fstatvfs") else 0
+    return system or os.major(of.st_dev) << 32 | os.minor(of.st_dev), of.st_ino
+
+
+def _read_kept() -> None:
+    """Those that other processes of Cloche have mounted, now or earlier."""
+    home = os.environ.get("HOME") and os.path.join(os.environ["HOME"], ".cache")
+    caches = os.environ.get("XDG_CACHE_HOME") or home
+    cache = os.environ.get("CLOCHE_CACHE") or (caches and os.path.join(caches, "cloche"))
+    if not cache:
+        return
+    try:
+        with open(os.path.join(cache, "guest_folders"), "rb") as file:
+            kept = file.read()
+    except OSError:
+        return  # there are none
+    for system, inode, _ in _RECORD.iter_unpack(kept[:len(kept) // _RECORD.size * _RECORD.size]):
+        _guests.add((system, inode))
 
 
 class Place:
@@ -33,7 +59,10 @@ class Place:
         self.path = path
         self._folder: Optional[int] = None
         self._name = os.path.realpath(path)
-        if _guests and hasattr(os, "O_PATH"):
+        if not hasattr(os, "O_PATH"):
+            return
+        _read_kept()
+        if _guests:
             self._folder, self._name = _Walk(path).go()
 
     def __enter__(self) -> Place:
@@ -136,8 +165,7 @@ class _Walk:
 
     def _splice(self, text: str, floor: int) -> None:
         for at in range(len(self._steps) - 1, 0, -1):
-            of = os.fstat(self._steps[at])
-            if (of.st_dev, of.st_ino) in _guests:
+            if _identity(self._steps[at]) in _guests:
                 floor = max(floor, at)
                 break
         if text.startswith("/"):
