@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The linux engine at the doors of the program: the command line, JSON-RPC, and the Python SDK.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -53,6 +54,20 @@ TEST_F(LinuxEngine, RunsCommandsOfTheLine) {
   EXPECT_EQ(bash(run + "--user 1000:1001 'id -u; id -g'").said, "1000\n1001\n");
   EXPECT_EQ(bash(run + "--timeout 200 'setsid sleep 1000 & sleep 1000'").status, 124);
   EXPECT_EQ(bash(run + "--env A=b --cwd /tmp 'echo $A $PWD' 2>&1").said, "b /tmp\n");
+}
+
+// Whatever this machine lets a process open: the command runs, or a sentence says what is missing.
+TEST_F(LinuxEngine, WithFewDescriptorsACommandRunsOrTheReasonIsSaid) {
+  const std::string run = "; $CLOCHE run --engine linux --image small 'echo in' 2>&1";
+  for (int most = 16; most <= 96; most += 4) {
+    const Ended ended = bash("ulimit -n " + std::to_string(most) + run);
+    if (ended.status == 0) {
+      EXPECT_EQ(ended.said, "in\n") << most;
+    } else {
+      EXPECT_THAT(ended.said, ::testing::ContainsRegex("cloche: .*(descriptors|open)")) << most;
+      EXPECT_LT(most, 48) << ended.said;
+    }
+  }
 }
 
 TEST_F(LinuxEngine, ImagesAreListedAndRemoved) {
