@@ -236,12 +236,14 @@ GuestFolders::Identity GuestFolders::identity_of(int fd) {
   return {system != 0 ? system : device, of.stx_ino, made};
 }
 
+// Read where a path is followed for the first time: most processes follow none.
 void GuestFolders::keep_in(std::string file) {
   {
     const MutexLock lock(mutex_);
     if (file == file_) return;
     file_ = std::move(file);
     read_inode_ = read_bytes_ = 0;
+    if (known_.empty()) return;
   }
   read_kept();
   const MutexLock lock(mutex_);
