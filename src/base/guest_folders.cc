@@ -238,16 +238,10 @@ GuestFolders::Identity GuestFolders::identity_of(int fd) {
 
 // Read where a path is followed for the first time: most processes follow none.
 void GuestFolders::keep_in(std::string file) {
-  {
-    const MutexLock lock(mutex_);
-    if (file == file_) return;
-    file_ = std::move(file);
-    read_inode_ = read_bytes_ = 0;
-    if (known_.empty()) return;
-  }
-  read_kept();
   const MutexLock lock(mutex_);
-  for (auto& [identity, is_kept] : known_) is_kept = is_kept || keep(identity);
+  if (file == file_) return;
+  file_ = std::move(file);
+  read_inode_ = read_bytes_ = 0;
 }
 
 // What has come since the last look.
@@ -276,7 +270,7 @@ void GuestFolders::read_kept() const {
 }
 
 // False: it could not be, and is tried again.
-bool GuestFolders::keep(const Identity& identity) {
+bool GuestFolders::write_kept(const Identity& identity) {
   if (file_.empty()) return false;
   constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   UniqueFd file(::open(file_.c_str(), flags, 0600));
@@ -295,14 +289,24 @@ bool GuestFolders::keep(const Identity& identity) {
   return ::write(file.get(), record.data(), bytes) == static_cast<ssize_t>(bytes);
 }
 
+// Not where a guest's link leads.
+GuestFolders::Identity GuestFolders::identity_at(const std::string& path) const {
+  const Result<UniqueFd, HostError> folder = open(path);
+  return folder ? identity_of(folder->get()) : Identity();
+}
+
 void GuestFolders::add(const std::string& path) {
-  const Result<UniqueFd, HostError> folder = open(path);  // not where a guest's link leads
-  if (!folder) return;
-  const Identity identity = identity_of(folder->get());
+  const Identity identity = identity_at(path);
+  const MutexLock lock(mutex_);
+  if (identity != Identity()) known_.try_emplace(identity, false);
+}
+
+void GuestFolders::add_and_keep(const std::string& path) {
+  const Identity identity = identity_at(path);
   if (identity == Identity()) return;
   const MutexLock lock(mutex_);
   bool& is_kept = known_[identity];
-  if (!is_kept) is_kept = keep(identity);
+  if (!is_kept) is_kept = write_kept(identity);
 }
 
 bool GuestFolders::has(int fd) const {

@@ -41,15 +41,17 @@ class GuestFolders {
   GuestFolders(const GuestFolders&) = delete;
   GuestFolders& operator=(const GuestFolders&) = delete;
 
-  // Those that are kept in `file` count, too, also what other processes add to it, and what is
-  // added here goes there. Of more than most_kept the first are forgotten. A file that is not there
-  // is made once its folder is; one that cannot be read or written is left alone.
+  // Those that are kept in `file` count, too, also what other processes add to it. Of more than
+  // most_kept the first are forgotten. A file that is not there is made once its folder is; one
+  // that cannot be read or written is left alone.
   void keep_in(std::string file);
   static constexpr std::size_t most_kept = 65'536;
 
   // From now on for good; some 60 bytes each. Nothing where it is no folder or cannot be opened,
   // as find() says.
   void add(const std::string& path);
+  // The same, and for other processes and later ones: it is mounted now.
+  void add_and_keep(const std::string& path);
 
   // An error with the errno of what is missing or refused on the way; EACCES for a link that a
   // guest may have made and that leads out of its folder.
@@ -68,7 +70,8 @@ class GuestFolders {
   static Identity identity_of(int fd);
   bool has(int fd) const;
   void read_kept() const;
-  bool keep(const Identity& identity) REQUIRES(mutex_);
+  Identity identity_at(const std::string& path) const;
+  bool write_kept(const Identity& identity) REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   mutable std::map<Identity, bool> known_ GUARDED_BY(mutex_);  // and whether the file has it

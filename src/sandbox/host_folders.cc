@@ -54,7 +54,7 @@ Result<std::filesystem::path, Error> usable_cache_folder() {
   return folder;
 }
 
-void keep_guest_folders(const std::filesystem::path& cache) {
+void keep_guest_folders_in(const std::filesystem::path& cache) {
   if (!cache.empty()) guest_folders().keep_in(cache / "guest_folders");
 }
 

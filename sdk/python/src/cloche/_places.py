@@ -6,6 +6,7 @@ folder, or is refused; links elsewhere are the user's, and are followed.
 """
 from __future__ import annotations
 
+import ctypes
 import os
 import stat
 import struct
@@ -16,7 +17,7 @@ _MOST_LINKS = 40
 
 _RECORD = struct.Struct("=QQQ")
 
-_guests: Set[Tuple[int, int]] = set()
+_guests: Set[Tuple[int, int, int]] = set()
 
 
 def note_guest_folder(path: str) -> None:
@@ -29,11 +30,24 @@ def note_guest_folder(path: str) -> None:
     os.close(folder)
 
 
-def _identity(folder: int) -> Tuple[int, int]:
-    """As Cloche keeps them: by the file system's own name, where it has one."""
+def _identity(folder: int) -> Tuple[int, int, int]:
+    """As Cloche keeps them: by the file system's own name, where it has one, and when the folder was made."""
     of = os.fstat(folder)
     system = os.fstatvfs(folder).f_fsid if hasattr(os, "fstatvfs") else 0
-    return system or os.major(of.st_dev) << 32 | os.minor(of.st_dev), of.st_ino
+    return system or os.major(of.st_dev) << 32 | os.minor(of.st_dev), of.st_ino, _made_ns(folder)
+
+
+def _made_ns(folder: int) -> int:
+    """0: that is not known. Python has no name for it."""
+    statx = getattr(ctypes.CDLL(None), "statx", None)
+    empty_path, birth, birth_at = 0x1000, 0x800, 80
+    told = ctypes.create_string_buffer(256)
+    if statx is None or statx(folder, b"", empty_path, birth, told) != 0:
+        return 0
+    if not struct.unpack_from("=I", told)[0] & birth:
+        return 0
+    seconds, nanoseconds = struct.unpack_from("=qI", told, birth_at)
+    return int(seconds * 1_000_000_000 + nanoseconds)
 
 
 def _read_kept() -> None:
@@ -48,8 +62,8 @@ def _read_kept() -> None:
             kept = file.read()
     except OSError:
         return  # there are none
-    for system, inode, _ in _RECORD.iter_unpack(kept[:len(kept) // _RECORD.size * _RECORD.size]):
-        _guests.add((system, inode))
+    for system, inode, made_ns in _RECORD.iter_unpack(kept[:len(kept) // _RECORD.size * _RECORD.size]):
+        _guests.add((system, inode, made_ns))
 
 
 class Place:
