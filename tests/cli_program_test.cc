@@ -162,6 +162,35 @@ TEST(CliProgram, AnEarlierGuestDoesNotSayEither) {
             "mine\ntheirs\nkept\n");
 }
 
+// Nor does one of another command, which had the folder by a mount that this one does not name.
+TEST(CliProgram, NorOneOfAnEarlierCommand) {
+  const TempDir folder;
+  const std::string of_guest = folder.path() / "shared", other = folder.path() / "other";
+  ASSERT_TRUE(std::filesystem::create_directories(of_guest + "/real"));
+  ASSERT_TRUE(std::filesystem::create_directories(other));
+  write_text(other + "/kept", "mine\n");
+  const std::string cache = folder.path() / "cache";
+  const auto run = [&](const std::string& words) {
+    return bash("CLOCHE_CACHE=" + cache + " $CLOCHE run " + words);
+  };
+  ASSERT_EQ(run("--mount " + of_guest +
+                ":/shared 'cd /shared; ln -s ../other/kept a; ln -s ../other up; ln -s real in'")
+                .status,
+            0);
+  for (const std::string& refused :
+       {"--out x:" + of_guest + "/a 'echo theirs >x'", "--file " + of_guest + "/a",
+        "--mount " + of_guest + "/up:/up 'cat /up/kept'",
+        "--mount " + of_guest + "/up:/up:ro 'cat /up/kept'"}) {
+    const Ended ended = run(refused);
+    EXPECT_NE(ended.status, 0) << refused;
+    EXPECT_THAT(ended.said, ::testing::HasSubstr("a link in a folder that guests may write to"))
+        << refused;
+  }
+  EXPECT_EQ(run("--out x:" + of_guest + "/in/b 'echo theirs >x'").status, 0);
+  EXPECT_EQ(bash("cat " + other + "/kept " + of_guest + "/real/b; ls " + other).said,
+            "mine\ntheirs\nkept\n");
+}
+
 // Machine code of the cache is what this machine runs next, and a state or a token is a session.
 TEST(CliProgram, AGuestHasNothingOfClochesOwnByAMount) {
   const TempDir folder;

@@ -6,20 +6,34 @@
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstring>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "base/descriptor_path.h"
+#include "base/host_files.h"
+#include "base/new_file.h"
 
 namespace cloche {
 namespace {
 
 constexpr int most_links = 40;  // as the kernel
+
+// None; or of another name of a file system's than that of the device that it is on.
+std::uint64_t system_of(int fd) {
+  struct statfs of{};
+  std::uint64_t name = 0;
+  static_assert(sizeof of.f_fsid == sizeof name);
+  if (::fstatfs(fd, &of) == 0) std::memcpy(&name, &of.f_fsid, sizeof name);
+  return name;
+}
 
 UniqueFd open_step(int folder, const std::string& name, int flags) {
   return UniqueFd(::openat(folder, name.c_str(), O_PATH | O_CLOEXEC | flags));
@@ -38,6 +52,18 @@ std::string text_of(int link) {
   if (size == static_cast<ssize_t>(text.size())) errno = ENAMETOOLONG;
   if (size <= 0 || size == static_cast<ssize_t>(text.size())) return {};
   return {text.data(), static_cast<std::size_t>(size)};
+}
+
+// What was added later stays. What another process adds meanwhile may be lost.
+bool drop_before(const std::string& path, std::uint64_t offset, std::uint64_t size) {
+  const UniqueFd old(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string later(size - offset, '\0');
+  const ssize_t got = ::pread(old.get(), later.data(), later.size(), static_cast<off_t>(offset));
+  if (got < 0) return false;
+  later.resize(static_cast<std::size_t>(got));
+  auto made = NewFile::create(host_files(), path, 0600);
+  return made && host_files().write_all(made->fd(), std::as_bytes(std::span(later))) &&
+         made->publish();
 }
 
 // A link of the kernel's own, as /proc/self/fd/1, to what has no path.
@@ -205,16 +231,82 @@ GuestFolders::Identity GuestFolders::identity_of(int fd) {
       (of.stx_mask & STATX_BTIME) == 0
           ? 0
           : static_cast<std::uint64_t>(of.stx_btime.tv_sec) * ns_per_s + of.stx_btime.tv_nsec;
-  return {(std::uint64_t{of.stx_dev_major} << 32) | of.stx_dev_minor, of.stx_ino, made};
+  const std::uint64_t system = system_of(fd);
+  const std::uint64_t device = (std::uint64_t{of.stx_dev_major} << 32) | of.stx_dev_minor;
+  return {system != 0 ? system : device, of.stx_ino, made};
+}
+
+// Read where a path is followed for the first time: most processes follow none.
+void GuestFolders::keep_in(std::string file) {
+  const MutexLock lock(mutex_);
+  if (file == file_) return;
+  file_ = std::move(file);
+  read_inode_ = read_bytes_ = 0;
+}
+
+// What has come since the last look.
+void GuestFolders::read_kept() const {
+  const MutexLock lock(mutex_);
+  if (file_.empty()) return;
+  const UniqueFd file(::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat of{};
+  if (!file || ::fstat(file.get(), &of) != 0 || !S_ISREG(of.st_mode) || of.st_uid != ::geteuid())
+    return;
+  const auto size = static_cast<std::uint64_t>(of.st_size);
+  if (of.st_ino != read_inode_ || size < read_bytes_) read_bytes_ = 0;
+  read_inode_ = of.st_ino;
+  std::array<Identity, 512> some;
+  while (read_bytes_ < std::min(size, 2 * most_kept * sizeof(Identity))) {
+    const ssize_t got =
+        ::pread(file.get(), some.data(), sizeof some, static_cast<off_t>(read_bytes_));
+    const std::size_t count =
+        static_cast<std::size_t>(std::max<ssize_t>(got, 0)) / sizeof(Identity);
+    if (count == 0) return;
+    for (const Identity& one : std::span(some).first(count)) {
+      if (one != Identity()) known_[one] = true;
+    }
+    read_bytes_ += count * sizeof(Identity);
+  }
+}
+
+// False: it could not be, and is tried again.
+bool GuestFolders::write_kept(const Identity& identity) {
+  if (file_.empty()) return false;
+  constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  UniqueFd file(::open(file_.c_str(), flags, 0600));
+  struct stat of{};
+  if (!file || ::fstat(file.get(), &of) != 0 || !S_ISREG(of.st_mode)) return false;
+  const auto size = static_cast<std::uint64_t>(of.st_size);
+  if (size >= most_kept * sizeof identity) {
+    if (!drop_before(file_, most_kept / 2 * sizeof identity, size)) return false;
+    file.reset(::open(file_.c_str(), flags, 0600));
+  }
+  // Beside what another process writes, and behind what one has not written to its end.
+  std::array<char, 2 * sizeof identity> record{};
+  const std::size_t missing = (sizeof identity - size % sizeof identity) % sizeof identity;
+  std::memcpy(record.data() + missing, &identity, sizeof identity);
+  const std::size_t bytes = missing + sizeof identity;
+  return ::write(file.get(), record.data(), bytes) == static_cast<ssize_t>(bytes);
+}
+
+// Not where a guest's link leads.
+GuestFolders::Identity GuestFolders::identity_at(const std::string& path) const {
+  const Result<UniqueFd, HostError> folder = open(path);
+  return folder ? identity_of(folder->get()) : Identity();
 }
 
 void GuestFolders::add(const std::string& path) {
-  const UniqueFd folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) return;
-  const Identity identity = identity_of(folder.get());
+  const Identity identity = identity_at(path);
+  const MutexLock lock(mutex_);
+  if (identity != Identity()) known_.try_emplace(identity, false);
+}
+
+void GuestFolders::add_and_keep(const std::string& path) {
+  const Identity identity = identity_at(path);
   if (identity == Identity()) return;
   const MutexLock lock(mutex_);
-  known_.insert(identity);
+  bool& is_kept = known_[identity];
+  if (!is_kept) is_kept = write_kept(identity);
 }
 
 bool GuestFolders::has(int fd) const {
@@ -228,6 +320,7 @@ bool GuestFolders::has(int fd) const {
 }
 
 Result<HostPlace, HostError> GuestFolders::find(const std::string& path, LastLink last) const {
+  read_kept();
   return Walk(*this, path).go(last);
 }
 

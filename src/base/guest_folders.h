@@ -4,7 +4,8 @@
 // such a folder, in the place of a file or of a folder on the way: followed as the kernel does, it
 // would name what is mounted next, or where a file is written, anywhere on this machine. So a link
 // in one leads to what is in that folder, or is refused. Links elsewhere are the user's, and are
-// followed.
+// followed. What a guest has put there stays when its sandbox has ended, and this process too: so
+// the folders are kept in a file of the user's, which all processes of Cloche read.
 //
 // A path is followed once, step by step from descriptors that are held: what is moved or replaced
 // meanwhile leads nowhere else. Thread-safe.
@@ -12,7 +13,7 @@
 
 #include <compare>
 #include <cstdint>
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,17 @@ class GuestFolders {
   GuestFolders(const GuestFolders&) = delete;
   GuestFolders& operator=(const GuestFolders&) = delete;
 
-  // From now on for good; 32 bytes each. Nothing where it is no folder or cannot be opened.
+  // Those that are kept in `file` count, too, also what other processes add to it. Of more than
+  // most_kept the first are forgotten. A file that is not there is made once its folder is; one
+  // that cannot be read or written is left alone.
+  void keep_in(std::string file);
+  static constexpr std::size_t most_kept = 65'536;
+
+  // From now on for good; some 60 bytes each. Nothing where it is no folder or cannot be opened,
+  // as find() says.
   void add(const std::string& path);
+  // The same, and for other processes and later ones: it is mounted now.
+  void add_and_keep(const std::string& path);
 
   // An error with the errno of what is missing or refused on the way; EACCES for a link that a
   // guest may have made and that leads out of its folder.
@@ -51,16 +61,24 @@ class GuestFolders {
 
  private:
   class Walk;
-  // Not the number alone: that of a folder which is gone is another one's later.
+  // Not the number alone: that of a folder which is gone is another one's later. The file system's
+  // by its own name where it has one, which outlives a restart of the machine.
   struct Identity {
-    std::uint64_t device = 0, inode = 0, made_ns = 0;
+    std::uint64_t system = 0, inode = 0, made_ns = 0;
     auto operator<=>(const Identity&) const = default;
   };
   static Identity identity_of(int fd);
   bool has(int fd) const;
+  void read_kept() const;
+  Identity identity_at(const std::string& path) const;
+  bool write_kept(const Identity& identity) REQUIRES(mutex_);
 
   mutable Mutex mutex_;
-  std::set<Identity> known_ GUARDED_BY(mutex_);
+  mutable std::map<Identity, bool> known_ GUARDED_BY(mutex_);  // and whether the file has it
+  std::string file_ GUARDED_BY(mutex_);                        // empty: none
+  // Of the file what has been read.
+  mutable std::uint64_t read_inode_ GUARDED_BY(mutex_) = 0;
+  mutable std::uint64_t read_bytes_ GUARDED_BY(mutex_) = 0;
 };
 
 // Those of this process. Never destroyed.

@@ -46,6 +46,59 @@ class GuestFoldersTest : public ::testing::Test {
   GuestFolders folders_;
 };
 
+TEST_F(GuestFoldersTest, AreKeptForOtherProcesses) {
+  GuestFolders later;
+  later.keep_in(at("kept"));
+  GuestFolders earlier;
+  earlier.add_and_keep(at("shared"));
+  earlier.keep_in(at("none/kept"));
+  earlier.keep_in(at("kept"));
+  earlier.add_and_keep(at("shared"));
+  link(at("other"), "shared/out");
+  folders_.keep_in(at("kept"));
+  EXPECT_EQ(read(at("shared/out/secret")), "EACCES");
+  EXPECT_FALSE(later.open(at("shared/out/secret")).ok());
+  constexpr std::uintmax_t bytes = 24;
+  earlier.add(at("other"));  // of what is not mounted in the end
+  EXPECT_EQ(fs::file_size(at("kept")), bytes);
+
+  fs::resize_file(at("kept"), bytes + 7);  // somebody was ended in the midst of it
+  fs::create_directory(at("other/more"));
+  link("../secret", "other/more/up");
+  earlier.add_and_keep(at("other/more"));
+  EXPECT_EQ(fs::file_size(at("kept")), 3 * bytes);
+  EXPECT_EQ(read(at("other/more/up")), "EACCES");
+
+  link(at("other"), "shared/sub/elsewhere");
+  earlier.add_and_keep(at("shared/sub/elsewhere"));
+  EXPECT_EQ(fs::file_size(at("kept")), 3 * bytes);
+}
+
+TEST_F(GuestFoldersTest, AreSoManyAtMostInTheirFile) {
+  constexpr std::uintmax_t bytes = 24;
+  root_.write("kept", std::string(GuestFolders::most_kept * bytes, 'x'));
+  folders_.keep_in(at("kept"));
+  folders_.add_and_keep(at("shared"));
+  EXPECT_EQ(fs::file_size(at("kept")), (GuestFolders::most_kept / 2 + 1) * bytes);
+  link(at("other"), "shared/out");
+  GuestFolders later;
+  later.keep_in(at("kept"));
+  EXPECT_FALSE(later.open(at("shared/out/secret")).ok());
+}
+
+TEST_F(GuestFoldersTest, WhatIsNoFileOfThemIsLeftAlone) {
+  fs::create_directory(at("kept"));
+  folders_.keep_in(at("kept"));
+  folders_.add_and_keep(at("shared"));
+  link(at("other"), "shared/out");
+  EXPECT_EQ(read(at("shared/out/secret")), "EACCES");
+  root_.write("target", "text");
+  link("target", "linked");
+  folders_.keep_in(at("linked"));
+  folders_.add_and_keep(at("shared"));
+  EXPECT_EQ(read(at("target")), "text");
+}
+
 TEST_F(GuestFoldersTest, WithoutOnePathsLeadWhereTheyDo) {
   link("shared", "first");
   link(at("other") + "//./", "shared/out");

@@ -91,6 +91,7 @@ EngineOptions with_defaults(EngineOptions options) {
   if (options.cache_folder.empty()) {
     if (auto folder = usable_cache_folder()) options.cache_folder = *std::move(folder);
   }
+  keep_guest_folders_in(options.cache_folder);
   if (options.compiler_program.empty())
     options.compiler_program = default_compiler_program(options.system_folder);
   return options;

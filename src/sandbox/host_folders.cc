@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/guest_folders.h"
 #include "base/host_error.h"
 #include "sandbox/environment_number.h"
 #include "wasm/cache_folder.h"
@@ -51,6 +52,10 @@ Result<std::filesystem::path, Error> usable_cache_folder() {
     return problem;
   }
   return folder;
+}
+
+void keep_guest_folders_in(const std::filesystem::path& cache) {
+  if (!cache.empty()) guest_folders().keep_in(cache / "guest_folders");
 }
 
 std::uint64_t default_wheel_cache_bytes() {

@@ -24,6 +24,10 @@ std::filesystem::path default_cache_folder();
 // folder of somebody else).
 Result<std::filesystem::path, Error> usable_cache_folder();
 
+// In that cache: which folders guests may write to (base/guest_folders.h), for this process and
+// later ones. Nothing for the empty path.
+void keep_guest_folders_in(const std::filesystem::path& cache);
+
 // $CLOCHE_WHEEL_CACHE, in MiB; 1 GiB when it is not set. Throws HostError for a text that is no
 // such number.
 std::uint64_t default_wheel_cache_bytes();

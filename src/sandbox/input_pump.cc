@@ -12,6 +12,7 @@
 
 #include "base/host_error.h"
 #include "base/thread_name.h"
+#include "sandbox/read_ready.h"
 
 namespace cloche::sandbox {
 
@@ -41,7 +42,7 @@ void InputPump::run() noexcept {
     if (::poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR) break;
     if (wanted[1].revents != 0) break;
     if (wanted[0].revents == 0) continue;
-    const ssize_t got = ::read(fd_, buffer.data(), buffer.size());
+    const ssize_t got = read_ready(fd_, buffer);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got <= 0) break;
     std::span<const std::byte> rest(buffer.data(), static_cast<std::size_t>(got));

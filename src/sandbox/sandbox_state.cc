@@ -335,6 +335,7 @@ void SandboxState::mount_host_paths(vfs::Namespace& space) const {
                           mounted.error());
     }
   }
+  keep_guest_folders(options_.mounts);
 }
 
 // The interpreters stand still meanwhile: what they have written until then is there.

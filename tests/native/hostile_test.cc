@@ -255,6 +255,9 @@ TEST_F(HostileGuest, ReadsNothingOfTheMachine) {
 
 TEST_F(HostileGuest, HoardsFolders) { expect_held("hoards_folders"); }
 TEST_F(HostileGuest, HoardsFoldersOnTheirWay) { expect_held("hoards_folders", {"sent"}); }
+TEST_F(HostileGuest, HoardsFoldersOnTheirWayToWhatIsOnItsWay) {
+  expect_held("hoards_folders", {"sent on"});
+}
 TEST_F(HostileGuest, HoardsSockets) { expect_held("hoards_sockets"); }
 TEST_F(HostileGuest, TakesPagesOfTheImage) { expect_held("takes_pages_of_the_image"); }
 TEST_F(HostileGuest, LowersItsScore) { expect_held("lowers_its_score"); }
@@ -458,6 +461,15 @@ TEST_F(HostileGuest, HoardsPageTables) {
 
 // The next box of the same image has the file as it was.
 TEST_F(HostileGuest, HoardsWatchesOfEpoll) { expect_held("hoards_epoll_watches"); }
+
+// The more memory the machine has, the more there are of them.
+TEST_F(HostileGuest, HoardsWatchesOfEpollsOnTheirWay) {
+  constexpr long most = 8'000'000;
+  if (std::stol(content_of("/proc/sys/fs/epoll/max_user_watches")) > most)
+    GTEST_SKIP() << "to take all watches of this machine takes too long";
+  box_ = warden_.make(plan_of_many_descriptors());
+  expect_held("hoards_epoll_watches", {"sent"});
+}
 
 TEST_F(HostileGuest, HoardsAreasOfMemory) { expect_held("hoards_areas"); }
 

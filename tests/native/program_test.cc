@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The linux engine at the doors of the program: the command line, JSON-RPC, and the Python SDK.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -53,6 +54,20 @@ TEST_F(LinuxEngine, RunsCommandsOfTheLine) {
   EXPECT_EQ(bash(run + "--user 1000:1001 'id -u; id -g'").said, "1000\n1001\n");
   EXPECT_EQ(bash(run + "--timeout 200 'setsid sleep 1000 & sleep 1000'").status, 124);
   EXPECT_EQ(bash(run + "--env A=b --cwd /tmp 'echo $A $PWD' 2>&1").said, "b /tmp\n");
+}
+
+// Whatever this machine lets a process open: the command runs, or a sentence says what is missing.
+TEST_F(LinuxEngine, WithFewDescriptorsACommandRunsOrTheReasonIsSaid) {
+  const std::string run = "; $CLOCHE run --engine linux --image small 'echo in' 2>&1";
+  for (int most = 16; most <= 96; most += 4) {
+    const Ended ended = bash("ulimit -n " + std::to_string(most) + run);
+    if (ended.status == 0) {
+      EXPECT_EQ(ended.said, "in\n") << most;
+    } else {
+      EXPECT_THAT(ended.said, ::testing::ContainsRegex("cloche: .*(descriptors|open)")) << most;
+      EXPECT_LT(most, 48) << ended.said;
+    }
+  }
 }
 
 TEST_F(LinuxEngine, ImagesAreListedAndRemoved) {
@@ -384,6 +399,33 @@ with server.Server(*words) as one:
             "200\nthe sandbox has ended: something outside of it has ended its first process\n"
             "failed the sandbox has ended: something outside of it has ended its first process\n"
             "409 409 409\nnew 200\n200 404\n1 1\n");
+}
+
+TEST_F(LinuxEngine, AClientOfSshHearsWhyItsSessionIsOfNoUse) {
+  const Ended ended = python(std::string(wardens) + R"py(
+import subprocess
+folder = tempfile.mkdtemp()
+with server.Server(*words, ssh=True) as one:
+    public = server.new_ssh_key(folder + "/key")
+    session = one.json("POST", "/v1/sessions", {"sshPublicKey": public}, token="t")[1]["sessionId"]
+    def log_in():
+        done = subprocess.run(["ssh", "-F", "/dev/null", "-i", folder + "/key", "-p", str(one.ssh_port),
+                               "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
+                               "-o", "BatchMode=yes", f"sandbox+{session}@127.0.0.1", "echo in"],
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        return done.stdout + "".join(re.findall(r"Received disconnect.*:\d+: (.*\n)", done.stderr))
+    print(log_in(), end="")
+    one.json("POST", f"/v1/sessions/{session}/pause", token="t")
+    print(log_in(), end="")
+    one.json("POST", f"/v1/sessions/{session}/resume", token="t")
+    end_wardens(one)
+    is_over(one, session)
+    print(log_in(), end="")
+shutil.rmtree(folder)
+)py");
+  EXPECT_EQ(ended.said,
+            "in\nthe session is paused: resume it first\n"
+            "the sandbox has ended: something outside of it has ended its first process\n");
 }
 
 TEST_F(LinuxEngine, ASavedSessionWhoseBoxWasKilledComesBack) {

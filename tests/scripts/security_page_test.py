@@ -49,7 +49,8 @@ class SecurityPage(unittest.TestCase):
             for name in compiled:
                 self.assertTrue(name in known or (name.endswith(".*") and name[:-2] in suites), name)
             for file, name in python:
-                found = [path for path in (SOURCE / "tests").rglob(file) if f"def {name}(" in path.read_text()]
+                found = [path for folder in ("tests", "sdk/python/tests") for path in (SOURCE / folder).rglob(file)
+                         if f"def {name}(" in path.read_text()]
                 self.assertTrue(found, f"{file}: {name}")
             for guest in guests:
                 self.assertTrue((SOURCE / "tests/hostile" / guest).exists(), guest)
@@ -64,7 +65,8 @@ def regex():
     compiled = {name for text in promises().values() for name in named(text)[0]}
     # `http_NAME` for tests/http/NAME_test.py, `mcp_NAME` for tests/mcp/test_NAME.py, `faults_...` for tests/faults
     files = {"faults" if file == "faults_test.py" else f"http_{file.removesuffix('_test.py')}" if file.endswith("_test.py") else file.replace("test_", "mcp_").removesuffix(".py")
-             for text in promises().values() for file, _ in named(text)[1]}
+             for text in promises().values() for file, _ in named(text)[1] if not file.startswith("test_sdk_")}
+    files |= {"python_sdk" for text in promises().values() for file, _ in named(text)[1] if file.startswith("test_sdk_")}
     one = [name.replace(".", r"\.").replace(r"\.*", r"\..*") for name in compiled]
     return "^(" + "|".join(sorted([*one, *files, r"Guests/Hostile\..*"])) + ")"
 

@@ -366,6 +366,20 @@ class State(Shared):
                 Sandbox(mounts=[("/dev/null", "/data")])
 
 
+    def test_nor_one_of_a_guest_of_another_process(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            shared, cache, other = Path(folder, "shared"), Path(folder, "cache"), Path(folder, "other")
+            for made in (shared, cache, other):
+                made.mkdir()
+            self.sbx.files.write("/tmp/new", "theirs")
+            with mock.patch.dict(os.environ, {"CLOCHE_CACHE": str(cache)}):
+                subprocess.run([os.environ["CLOCHE_BINARY"], "run", "--mount", f"{shared}:/shared", f"ln -s {other} /shared/up"],
+                               check=True)
+                for local in (shared / "up" / "new", shared / "up"):
+                    with self.assertRaises(PermissionError):
+                        self.sbx.files.download("/tmp/new", local)
+            self.assertEqual(os.listdir(other), [])
+
     def test_no_link_of_a_guest_in_a_mounted_folder_leads_out(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             shared, other = Path(folder, "shared"), Path(folder, "other")
@@ -384,6 +398,18 @@ class State(Shared):
                     self.assertFalse(sbx.files.exists("/tmp/got"))
                 with self.assertRaises(OSError):
                     sbx.export(os.fspath(shared / "up" / "kept"))
+                sbx.commands.run("mkdir -p /tmp/tree/sub; echo theirs > /tmp/tree/kept; cp /tmp/tree/kept /tmp/tree/sub; cd /shared;"
+                                 " mkdir to; ln -s ../../other to/sub; mkfifo to/kept")
+                for local in ("up", "up/made", "up/made/more"):
+                    with self.assertRaises(PermissionError):
+                        sbx.files.download("/tmp/tree", shared / local)
+                with self.assertRaises(PermissionError):
+                    sbx.files.download("/tmp/tree", shared / "to")
+                sbx.files.download("/tmp/tree", shared / "in" / "made" / "more")
+                self.assertEqual(sbx.commands.run("cd /shared; cat real/made/more/sub/kept; rm to/sub").stdout, "theirs\n")
+                sbx.files.download("/tmp/tree", shared / "to")
+                self.assertEqual(sbx.commands.run("cat /shared/to/kept /shared/to/sub/kept").stdout, "theirs\n" * 2)
+                sbx.commands.run("rm -r /tmp/tree /shared/real/made")
                 sbx.files.download("/tmp/new", shared / "in" / "new")
                 sbx.files.upload(shared / "in", "/tmp/tree")
                 self.assertEqual(sbx.commands.run("cd /tmp/tree; cat one new").stdout, "one\ntheirs\n")

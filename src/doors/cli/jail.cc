@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/cli/jail.h"
 
-#include <filesystem>
-
 #include "base/host_error.h"
-#include "doors/cli/support.h"
 #include "sandbox/host_needs.h"
 
 namespace cloche::cli {
 
-void enter_jail(const Options& options, EngineOptions& engine, Connections connections) {
+void enter_jail(const Options& options, const OutPlaces& places, EngineOptions& engine,
+                Connections connections) {
   JailRules rules{.readable = system_files(),
-                  .writable = {},
+                  .writable = places.paths(),
                   .executable = {},
                   .connects = connections == Connections::some};
   sandbox::add_needs(rules, engine);
   sandbox::add_needs(rules, options.sandbox);
   if (options.sandbox.engine == EngineKind::native_linux) sandbox::begin_natives(rules, engine);
-  for (const CopyOut& copy : options.copies) {
-    if (is_standard_output(copy)) continue;
-    // A device takes the bytes itself; a file is replaced by another, made beside it.
-    rules.writable.emplace_back(copy.host_path);
-    rules.writable.push_back(std::filesystem::absolute(target_of(copy.host_path)).parent_path());
-  }
   (void)cloche::enter_jail(rules);
 }
 

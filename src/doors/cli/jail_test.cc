@@ -75,9 +75,9 @@ TEST_F(CommandJail, HasWhatTheOptionsNameAndNoMore) {
   options.sandbox.mounts = {{.host_path = folder_.path() / "mount",
                              .guest_path = "/data",
                              .access = Mount::Access::read_only}};
-  options.copies = {{.guest_path = "/tmp/x", .host_path = folder_.path() / "out/x"}};
+  const OutPlaces places({{.guest_path = "/tmp/x", .host_path = folder_.path() / "out/x"}});
   EXPECT_EQ(in_child([&] {
-              enter_jail(options, engine_, Connections::never);
+              enter_jail(options, places, engine_, Connections::never);
               if (!opens(folder_.path() / "mount/in")) return 1;
               if (opens(folder_.path() / "mount/in", O_WRONLY)) return 2;
               if (!opens(folder_.path() / "out/x.part", O_WRONLY | O_CREAT)) return 3;
@@ -92,7 +92,7 @@ TEST_F(CommandJail, HasWhatTheOptionsNameAndNoMore) {
 
 TEST_F(CommandJail, ConnectsWhereRulesOfTheNetworkAllowIt) {
   EXPECT_NE(in_child([&] {
-              enter_jail({}, engine_, Connections::some);
+              enter_jail({}, OutPlaces({}), engine_, Connections::some);
               return connect_error();
             }),
             EACCES);

@@ -24,6 +24,7 @@
 #include "doors/serve/key_requests.h"
 #include "doors/serve/route.h"
 #include "doors/serve/serve.h"
+#include "sandbox/host_folders.h"
 #include "sandbox/options/mountable.h"
 
 namespace {
@@ -60,6 +61,7 @@ void hold_standard_descriptors() {
 
 int run(int argc, char** argv) {
   using namespace cloche::cli;
+  cloche::sandbox::keep_guest_folders_in(cloche::sandbox::default_cache_folder());
   if (const std::optional<int> status = run_server(argc, argv)) return *status;
   if (argc == 3 && std::string_view(argv[1]) == "help" && std::string_view(argv[2]) == "skill")
     return skill_command({});

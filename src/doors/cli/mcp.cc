@@ -21,7 +21,7 @@ int mcp_command(const Options& options) {
     spawner.emplace(mcp::mount::load_tool_config(options.mounted_tools));
     if (!spawner->servers().empty()) server.tool_servers = &*spawner;
   }
-  enter_jail(options, server.engine, Connections::some);
+  enter_jail(options, OutPlaces({}), server.engine, Connections::some);
   mcp::serve_stdio(server);
 }
 

@@ -79,6 +79,14 @@ Result<void> OutPlaces::write(const Place& place, std::string_view content) {
   return file.publish();
 }
 
+std::vector<std::filesystem::path> OutPlaces::paths() const {
+  std::vector<std::filesystem::path> paths;
+  for (const Place& place : places_) {
+    if (place.held) paths.emplace_back(descriptor_path(place.held));
+  }
+  return paths;
+}
+
 bool OutPlaces::copy_all(Sandbox& sandbox) const {
   bool copied = true;
   for (const Place& place : places_) {

@@ -4,6 +4,7 @@
 // file, or of the folder, and is not to say where on this machine its bytes are written.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,10 @@ class OutPlaces {
   // Throws HostError where a file cannot be written: who has waited an hour for it is not to hear
   // then that there is no such folder.
   explicit OutPlaces(const std::vector<CopyOut>& copies);
+
+  // By which this process reaches them, for its jail: the folders of the files, and what takes the
+  // bytes itself.
+  std::vector<std::filesystem::path> paths() const;
 
   // False, and a sentence on standard error, when one of them cannot be copied.
   bool copy_all(Sandbox& sandbox) const;

@@ -68,7 +68,7 @@ int run_command(const Options& given) {
   std::string script;
   if (!options.script_file.empty()) script = read_script(options.script_file);
   const OutPlaces places(options.copies);
-  const std::unique_ptr<Engine> engine = jailed_engine(options);
+  const std::unique_ptr<Engine> engine = jailed_engine(options, places);
   const std::unique_ptr<Sandbox> sandbox = engine->create(sandbox_options(options));
   if (!options.script_file.empty()) {
     options.run.argv = place_script(*sandbox, options.sandbox.mounts, options.script_file, script);

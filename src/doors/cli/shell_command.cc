@@ -136,7 +136,7 @@ int shell_command(const Options& options) {
   const sigset_t signals = handled_signals();
   if (terminal) (void)::sigprocmask(SIG_BLOCK, &signals, nullptr);
   const OutPlaces places(options.copies);
-  const std::unique_ptr<Engine> engine = jailed_engine(options);
+  const std::unique_ptr<Engine> engine = jailed_engine(options, places);
   const std::unique_ptr<Sandbox> sandbox = engine->create(sandbox_options(options));
   const int status =
       terminal ? Session(signals).run(*sandbox, options.run) : run_streams(*sandbox, options.run);

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <system_error>
 
 #include "base/process_jail.h"
@@ -46,21 +45,15 @@ SandboxOptions sandbox_options(const Options& options) {
   return sandbox;
 }
 
-std::unique_ptr<Engine> jailed_engine(const Options& options) {
+std::unique_ptr<Engine> jailed_engine(const Options& options, const OutPlaces& places) {
   EngineOptions engine_of = engine_options();
   const bool connects = !options.sandbox.network.allow.empty();
-  enter_jail(options, engine_of, connects ? Connections::some : Connections::never);
+  enter_jail(options, places, engine_of, connects ? Connections::some : Connections::never);
   auto engine = std::make_unique<Engine>(engine_of);
   hide_memory();
   return engine;
 }
 
 bool is_standard_output(const CopyOut& copy) { return copy.host_path == "-"; }
-
-std::string target_of(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
-  return error || target.empty() ? path : target.string();
-}
 
 }  // namespace cloche::cli

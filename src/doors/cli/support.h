@@ -9,6 +9,7 @@
 #include "cloche/engine.h"
 #include "cloche/run.h"
 #include "doors/cli/options.h"
+#include "doors/cli/out_places.h"
 
 namespace cloche::cli {
 
@@ -25,7 +26,7 @@ SandboxOptions sandbox_options(const Options& options);
 
 // The engine of a command that makes the sandbox of `options` and no other, with the process in its
 // jail (doors/cli/jail.h). Throws HostError.
-std::unique_ptr<Engine> jailed_engine(const Options& options);
+std::unique_ptr<Engine> jailed_engine(const Options& options, const OutPlaces& places);
 
 // What a command writes, to this process's own streams. Where nobody reads it any more, or it
 // cannot be written, this process ends.
@@ -33,8 +34,5 @@ void pass_on(Stream stream, std::string_view data);
 
 // `-`; a file of that name is `./-`.
 bool is_standard_output(const CopyOut& copy);
-
-// Where the file of that name is, whatever links lead to it.
-std::string target_of(const std::string& path);
 
 }  // namespace cloche::cli

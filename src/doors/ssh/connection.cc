@@ -118,6 +118,8 @@ void Connection::run() {
   }
   parts_.metrics.count("cloche_ssh_connections_total",
                        logged_in ? R"(login="yes")" : R"(login="no")");
+  if (const std::string why = logged_in ? why_ended() : std::string(); !why.empty())
+    ::ssh_session_set_disconnect_message(handle_, why.c_str());
   ::ssh_disconnect(handle_);
 }
 
@@ -239,6 +241,21 @@ bool Connection::has_ended() {
   if (!far_->is_over() || !channels_.empty()) return false;
   ::ssh_blocking_flush(handle_, flush_patience_ms);  // what the last channel has said
   return true;
+}
+
+// What a client hears with the end, one sentence; empty: nothing but that.
+std::string Connection::why_ended() const {
+  if (far_) {
+    const char* const said = ::ssh_get_disconnect_message(far_->handle());
+    return said ? said : "";
+  }
+  switch (session_->status()) {
+    case session::Status::failed: return session_->trouble();
+    case session::Status::paused: return "the session is paused: resume it first";
+    case session::Status::closed: return "the session has ended";
+    case session::Status::running: break;
+  }
+  return {};
 }
 
 bool Connection::is_closed() const {

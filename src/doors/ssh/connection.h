@@ -86,6 +86,7 @@ class Connection {
   std::string client_name() const;
   bool is_closed() const;
   bool has_ended();
+  std::string why_ended() const;
   bool has_room(bool for_forward) const;
   std::string owner() const;
   std::uint64_t unread_bytes();

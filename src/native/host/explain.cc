@@ -23,7 +23,10 @@ constexpr const char* container_remedy =
     "use "
     "the wasm engine";
 
+constexpr const char* descriptors_remedy = "raise the limit of descriptors (ulimit -n)";
+
 StepText text_of(Step step, int error) {
+  if (error == EMFILE || error == ENFILE) return {"opening its files", descriptors_remedy};
   switch (step) {
     case Step::namespaces:
       if (error == ENOSPC || error == EUSERS)
@@ -56,8 +59,7 @@ StepText text_of(Step step, int error) {
               "Linux 5.14 or later, no other filter of system calls that asks a program "
               "(SECCOMP_RET_USER_NOTIF), or leave the network rules out"};
     case Step::limits:
-      if (error == ETOOMANYREFS)
-        return {"handing over its descriptors", "raise the limit of descriptors (ulimit -n)"};
+      if (error == ETOOMANYREFS) return {"handing over its descriptors", descriptors_remedy};
       return {"setting its limits", "raise the limits of this process"};
     case Step::landlock:
     case Step::privileges:

@@ -30,7 +30,7 @@ bool keep_only(BoxParts& parts) {
   for (Fd& tree : parts.mounts.trees) kept[count++] = &tree;
   for (Fd* fd : kept) {  // away from the numbers that they get
     if (!*fd) continue;
-    const int away = ::fcntl(fd->get(), F_DUPFD_CLOEXEC, first + static_cast<int>(kept.size()));
+    const int away = copy_away(fd->get(), first + static_cast<int>(kept.size()));
     if (away < 0) return false;
     fd->reset(away);
   }
@@ -44,7 +44,7 @@ bool keep_only(BoxParts& parts) {
 }
 
 Outcome take_parts(BoxParts& parts) {
-  if (!keep_only(parts)) return {Step::identity, errno};
+  if (!keep_only(parts)) return {Step::limits, errno};
   // Of this mount namespace: the working directory came along, a descriptor does not.
   parts.image.reset(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return outcome_of(Step::overlay, parts.image.get());

@@ -19,7 +19,8 @@
 namespace cloche::warden {
 namespace {
 
-constexpr int out_of_the_way = 64;
+// Of the numbers that files get, and two more.
+constexpr int out_of_the_way = most_fds + 2;
 
 class Command {
  public:
@@ -27,8 +28,12 @@ class Command {
       : plan_(plan), wall_(wall), filter_(filter) {}
 
   [[noreturn]] void become() {
-    channel_ = ::fcntl(plan_.channel, F_DUPFD_CLOEXEC, out_of_the_way);
-    if (plan_.start >= 0) start_ = ::fcntl(plan_.start, F_DUPFD_CLOEXEC, out_of_the_way);
+    channel_ = plan_.channel;
+    const int away = copy_away(plan_.channel, out_of_the_way);
+    if (away < 0) fail(Step::limits, errno);
+    channel_ = away;
+    if (plan_.start >= 0) start_ = copy_away(plan_.start, out_of_the_way);
+    if (plan_.start >= 0 && start_ < 0) fail(Step::limits, errno);
     if (!read_arguments()) fail(Step::program, EINVAL);
     ::setsid();
     if (!place_files()) fail(Step::terminal, errno);
@@ -94,7 +99,7 @@ class Command {
       std::copy_n(std::begin(plan_.files), count, files.begin());
     }
     for (std::size_t i = 0; i < count; ++i) {
-      files[i] = ::fcntl(files[i], F_DUPFD_CLOEXEC, out_of_the_way);
+      files[i] = copy_away(files[i], out_of_the_way);
       if (files[i] < 0) return false;
     }
     for (std::size_t i = 0; i < count; ++i) {

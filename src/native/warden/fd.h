@@ -2,8 +2,10 @@
 // Fd: owns a descriptor. The warden knows no layer below it, so it has its own.
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace cloche::warden {
@@ -29,5 +31,12 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+// A copy whose number is at least that; -1, with errno: EMFILE also where no number may be so high.
+inline int copy_away(int fd, int least) noexcept {
+  const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, least);
+  if (copy < 0 && errno == EINVAL) errno = EMFILE;
+  return copy;
+}
 
 }  // namespace cloche::warden

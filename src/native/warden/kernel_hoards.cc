@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -101,6 +103,7 @@ constexpr std::uint64_t list_pages = 1024;  // the same of what may say all watc
 // Of one table of open files.
 struct Table {
   pid_t pid = 0, thread = 0;
+  SentDescriptors& sockets;
   KernelHoards::Locks counts_locks = KernelHoards::Locks::leave_out;
   Sample epolls = {}, inotifies = {};
   KernelHoards::Open open = {};
@@ -192,8 +195,10 @@ void add_kept(int folder, const char* name, int number, std::string_view what,
   KernelHoards::Open& open = table.open;
   if (what.starts_with("anon_inode:")) return;
   if (what.starts_with("socket:[")) {
-    if (const std::uint64_t sent = descriptors_on_their_way(table, number); sent > 0)
-      open.list_bytes += sent * most_bytes_of_sent();
+    table.sockets.see(what);
+    const std::uint64_t sent = descriptors_on_their_way(table, number);
+    open.sent += sent;
+    if (sent > 0) open.list_bytes += sent * most_bytes_of_sent();
     return;
   }
   if (what.starts_with("/proc/")) {
@@ -268,8 +273,8 @@ std::uint64_t areas_of(pid_t pid, std::uint64_t most, std::uint64_t& lines_left)
 }
 
 // None: it has no open files, as a thread that has ended.
-std::optional<KernelHoards::Open> open_of(pid_t pid, pid_t thread,
-                                          KernelHoards::Locks locks) noexcept {
+std::optional<KernelHoards::Open> open_of(pid_t pid, pid_t thread, KernelHoards::Locks locks,
+                                          SentDescriptors& sockets) noexcept {
   Path path{};
   std::snprintf(path.data(), path.size(), "/proc/%d/task/%d/fd", pid, thread);
   DIR* const folder = ::opendir(path.data());
@@ -279,10 +284,11 @@ std::optional<KernelHoards::Open> open_of(pid_t pid, pid_t thread,
     return KernelHoards::Open{.watches = (files / 2) * (files / 2),
                               .pages = files * pipe_pages,
                               .list_bytes = 0,
+                              .sent = files > 0 ? 1U : 0U,  // to be looked for
                               .files = files,
                               .locks = 0};
   }
-  Table table{.pid = pid, .thread = thread, .counts_locks = locks};
+  Table table{.pid = pid, .thread = thread, .sockets = sockets, .counts_locks = locks};
   while (const dirent* const entry = ::readdir(folder))
     take_file(::dirfd(folder), entry->d_name, table);
   ::closedir(folder);
@@ -292,6 +298,15 @@ std::optional<KernelHoards::Open> open_of(pid_t pid, pid_t thread,
   table.open.watches = count_all(table.epolls, watches);
   table.open.pages += count_all(table.inotifies, events);
   return table.open;
+}
+
+// The user of the machine, whose are all boxes, has no watch of epoll left.
+bool are_watches_taken() noexcept {
+  const Fd by(::epoll_create1(EPOLL_CLOEXEC));
+  const Fd what(::eventfd(0, EFD_CLOEXEC));
+  epoll_event event{};
+  return by && what && ::epoll_ctl(by.get(), EPOLL_CTL_ADD, what.get(), &event) != 0 &&
+         errno == ENOSPC;
 }
 
 std::uint64_t files_in(pid_t pid) noexcept {
@@ -318,11 +333,12 @@ KernelHoards::Open KernelHoards::open_in(pid_t pid, Locks locks) noexcept {
     (void)std::from_chars(name.data(), name.data() + name.size(), thread);
     if (thread == 0) continue;
     if (known != 0 && ::syscall(SYS_kcmp, known, thread, files, 0, 0) == 0) continue;
-    const std::optional<Open> open = open_of(pid, thread, locks);
+    const std::optional<Open> open = open_of(pid, thread, locks, sockets_);
     if (!open) continue;
     all.watches += open->watches;
     all.pages += open->pages;
     all.list_bytes += open->list_bytes;
+    all.sent += open->sent;
     all.files += open->files;
     all.locks += open->locks;
     known = thread;
@@ -356,6 +372,7 @@ std::span<const pid_t> KernelHoards::look(Processes& processes, const Room& room
   count_ = processes.all(processes_);
   ending_count_ = 0;
   files_ = 0;
+  sockets_.begin();
   locks_.begin(std::span(processes_).first(count_), room.bytes);
   for (std::size_t i = 0; i < count_; ++i) {
     const Locks locks = locks_.must_count(i) ? Locks::count : Locks::leave_out;
@@ -364,6 +381,7 @@ std::span<const pid_t> KernelHoards::look(Processes& processes, const Room& room
     if (locks == Locks::count) locks_.counted(i, open_[i].locks);
     if (!hold_score_of_guest(processes_[i])) ending_[ending_count_++] = processes_[i];
   }
+  add_hidden();
   find_watchers(room.watches);
   find_buffers(room.bytes);
   find_lockers(room.bytes);
@@ -372,6 +390,29 @@ std::span<const pid_t> KernelHoards::look(Processes& processes, const Room& room
   next_ms_ = looks::now_ms() + std::clamp(rest_for_work * work_us / 1000, shortest_ms, longest_ms);
   next_early_ms_ = looks::now_ms() + early_rest_for_work * work_us / 1000;
   return std::span(ending_).first(ending_count_);
+}
+
+// Each to those from whose sockets a way leads there, as far as is known; who has more has more of
+// it.
+void KernelHoards::add_hidden() noexcept {
+  const auto all = std::span(open_).first(count_);
+  std::uint64_t told = 0;
+  for (const Open& open : all) told += open.sent;
+  if (told == 0) return;
+  const std::uint64_t hidden = sockets_.hidden(told);
+  const std::uint64_t bytes = hidden * most_bytes_of_sent();
+  for (Open& open : all) open.list_bytes += bytes / told * open.sent;
+  find_watchers_on_their_way(told + hidden);
+}
+
+// Any of them may be an epoll, with watches that nobody tells of. That is looked at where there are
+// no watches left for anybody, for which a few on their way are not enough.
+void KernelHoards::find_watchers_on_their_way(std::uint64_t sent) noexcept {
+  constexpr std::uint64_t few = 8;
+  if (sent < few || !are_watches_taken()) return;
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (open_[i].sent > 0) ending_[ending_count_++] = processes_[i];
+  }
 }
 
 void KernelHoards::find_lockers(std::uint64_t most_bytes) noexcept {

@@ -20,6 +20,7 @@
 
 #include "native/warden/file_locks.h"
 #include "native/warden/processes.h"
+#include "native/warden/sent_descriptors.h"
 
 namespace cloche::warden {
 
@@ -34,6 +35,7 @@ class KernelHoards {
     std::uint64_t watches = 0;     // of epoll
     std::uint64_t pages = 0;       // of pipes, texts of /proc, events
     std::uint64_t list_bytes = 0;  // of folders, and descriptors on their way
+    std::uint64_t sent = 0;        // those, to sockets that it has open
     std::uint64_t files = 0;
     std::uint64_t locks = 0;  // where those are counted
   };
@@ -59,11 +61,14 @@ class KernelHoards {
 
   std::array<pid_t, most_processes> processes_{};
   std::array<Hoarder, most_processes> hoarders_{};  // of the same processes
-  static Open open_in(pid_t pid, Locks locks) noexcept;
+  Open open_in(pid_t pid, Locks locks) noexcept;
+  void add_hidden() noexcept;
+  void find_watchers_on_their_way(std::uint64_t sent) noexcept;
 
   std::array<Open, most_processes> open_{};  // of the same processes
   FileLocks locks_;
-  std::array<pid_t, 5 * most_processes> ending_{};
+  SentDescriptors sockets_;
+  std::array<pid_t, 6 * most_processes> ending_{};
   std::size_t count_ = 0;
   std::size_t ending_count_ = 0;
   std::uint64_t files_ = 0;         // that there were at the last look

@@ -222,6 +222,7 @@ std::vector<native::HostMount> NativeBackend::mounts() const {
                       .guest_path = mount.guest_path,
                       .is_read_only = mount.access == Mount::Access::read_only});
   }
+  keep_guest_folders(options_.mounts);
   return mounts;
 }
 

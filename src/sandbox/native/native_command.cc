@@ -21,6 +21,7 @@
 #include "sandbox/exit_codes.h"
 #include "sandbox/native/live_shell.h"
 #include "sandbox/native/sealed_file.h"
+#include "sandbox/read_ready.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -382,31 +383,38 @@ void NativeCommand::end_output() {
 }
 
 void NativeCommand::feed() {
-  bool has_room = false;
+  bool has_room = false, is_to_be_read = false;
   {
     const MutexLock lock(mutex_);
     if (!input_) return;
     if (plan_.input.empty() && plan_.is_live) {
       has_room = std::exchange(starved_, false);
+    } else if (plan_.input.empty() && plan_.input_fd >= 0) {
+      is_to_be_read = true;
     } else {
-      feed_from_plan();
+      write_input();
     }
   }
   if (has_room && plan_.on_room) plan_.on_room();
+  if (is_to_be_read) read_input();
 }
 
-void NativeCommand::feed_from_plan() {
-  if (plan_.input.empty() && plan_.input_fd >= 0) {
-    std::array<char, piece_bytes> piece;
-    const ssize_t got = ::read(plan_.input_fd, piece.data(), piece.size());
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got <= 0) {
-      plan_.input_fd = -1;
-      input_.reset();
-      return;
-    }
-    plan_.input.assign(piece.data(), static_cast<std::size_t>(got));
+// Without the lock, for which the timers wait, and who kills it.
+void NativeCommand::read_input() {
+  std::array<char, piece_bytes> piece;
+  const ssize_t got = read_ready(plan_.input_fd, std::as_writable_bytes(std::span(piece)));
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  const MutexLock lock(mutex_);
+  if (got <= 0) {
+    plan_.input_fd = -1;
+    input_.reset();
   }
+  if (!input_) return;
+  plan_.input.assign(piece.data(), static_cast<std::size_t>(got));
+  write_input();
+}
+
+void NativeCommand::write_input() {
   const ssize_t done = write_quietly(input_.get(), plan_.input);
   if (done < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (done > 0) plan_.input.erase(0, static_cast<std::size_t>(done));

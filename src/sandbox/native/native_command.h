@@ -95,7 +95,8 @@ class NativeCommand {
   void pass_on(Stream stream, std::string_view bytes);
   void end_output();
   void feed();
-  void feed_from_plan() REQUIRES(mutex_);
+  void read_input();
+  void write_input() REQUIRES(mutex_);
   // Of the terminal that is there.
   void set_size(const TerminalSize& size) REQUIRES(mutex_);
   int patience_ms() const;

@@ -66,4 +66,10 @@ void note_guest_folders(std::span<const Mount> mounts) {
   }
 }
 
+void keep_guest_folders(std::span<const Mount> mounts) {
+  for (const Mount& mount : mounts) {
+    if (mount.access == Mount::Access::read_write) guest_folders().add_and_keep(mount.host_path);
+  }
+}
+
 }  // namespace cloche::sandbox

@@ -31,5 +31,7 @@ void need_apart(const Mount& mount, std::span<const OwnPlace> places);
 // What is mounted to be written is a guest's from now on: links in it are not followed to elsewhere
 // (guest_folders()).
 void note_guest_folders(std::span<const Mount> mounts);
+// They are mounted now: for other processes of the user, too.
+void keep_guest_folders(std::span<const Mount> mounts);
 
 }  // namespace cloche::sandbox

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Watches of epoll without end, of which the machine has so many for all boxes together: by a
 // process with many descriptors, and by one whose second thread has a few of its own, each under
-// many numbers. Who does it is ended, and not who waits.
+// many numbers. Who does it is ended, and not who waits. With a word: by some that are on their way
+// to sockets, where nothing tells what they are.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 
 #include "attack.h"
 
@@ -56,7 +58,44 @@ static void watch_in_a_thread(void) {
   pthread_join(thread, NULL);
 }
 
-int main(void) {
+static int send_away(int socket, int file) {
+  char byte = 0, beside[CMSG_SPACE(sizeof file)] = {0};
+  struct iovec bytes = {&byte, 1};
+  struct msghdr message = {
+      .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = beside, .msg_controllen = sizeof beside};
+  struct cmsghdr* const head = CMSG_FIRSTHDR(&message);
+  *head = (struct cmsghdr){CMSG_LEN(sizeof file), SOL_SOCKET, SCM_RIGHTS};
+  memcpy(CMSG_DATA(head), &file, sizeof file);
+  return sendmsg(socket, &message, MSG_DONTWAIT) == 1 && close(file) == 0;
+}
+
+// Until there are no more watches for anybody.
+static void watch_by_sent(void) {
+  int watched[few], ends[2] = {-1, -1};
+  for (int i = 0; i < few; ++i) watched[i] = eventfd(0, 0);
+  for (;;) {
+    const int by = epoll_create1(0);
+    for (int i = 0; i < few; ++i) {
+      for (int number = 600; number < 600 + numbers; ++number) {
+        struct epoll_event event = {.events = EPOLLIN};
+        dup2(watched[i], number);
+        if (epoll_ctl(by, EPOLL_CTL_ADD, number, &event) != 0 && errno == ENOSPC) return compute();
+      }
+    }
+    while (!send_away(ends[0], by)) {
+      if (errno == ETOOMANYREFS) return compute();
+      close(ends[0]);
+      if (socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) != 0) return compute();
+    }
+  }
+}
+
+int main(int count, char** words) {
+  (void)words;
+  if (count > 1) {
+    expect_end("sent ones", watch_by_sent);
+    return verdict();
+  }
   expect_end("many descriptors", watch_many);
   expect_end("many numbers", watch_in_a_thread);
   return verdict();

@@ -19,6 +19,7 @@ from ._given import StrPath as StrPath
 from ._given import bytes_of, check_number, local_path, mapping_of, names_of, variables
 from ._places import Place, note_guest_folder
 from ._table import Table
+from ._trees import extract
 from ._types import FileDetails, FileInfo, HistoryEntry, Mount, Packages, Usage
 from ._wire import from_base64, to_base64
 
@@ -281,9 +282,8 @@ def download(remote: StrPath, local: StrPath) -> Operation[None]:
     target = Path(local_path(local))
     if info["type"] == "dir":
         data = from_base64((yield "files.tarOut", {"path": remote})["data"])
-        target.mkdir(parents=True, exist_ok=True)
         with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-            _extract(tar, target)
+            extract(tar, target)
         return
     if target.is_dir():
         target = target / os.path.basename(info["name"])
@@ -318,55 +318,6 @@ def _copy(remote: StrPath, file: IO[bytes]) -> Operation[None]:
         offset += len(part)
         if len(part) < CHUNK_BYTES:
             return
-
-
-def _extract(tar: tarfile.TarFile, target: Path) -> None:
-    """What a guest packed is not trusted: only files and folders below `target`, and links among
-    them, come out."""
-    root = os.path.realpath(target)
-
-    def is_below(path: str) -> bool:
-        real = os.path.realpath(path)
-        return real == root or real.startswith(root + os.sep)
-
-    def leads_below(link: tarfile.TarInfo) -> bool:
-        folder = os.path.dirname(os.path.join(root, link.name))
-        return not os.path.isabs(link.linkname) and is_below(os.path.join(folder, link.linkname))
-
-    def extract(member: tarfile.TarInfo) -> None:
-        if hasattr(tarfile, "data_filter"):
-            tar.extract(member, root, filter="data")
-        else:
-            tar.extract(member, root)
-
-    links = []
-    for member in tar:
-        path = os.path.join(root, member.name)
-        if os.path.isabs(member.name) or not is_below(path):
-            continue
-        if member.issym():
-            links.append(member)
-            continue
-        if member.islnk():
-            if not is_below(os.path.join(root, member.linkname)):
-                continue
-        elif not (member.isfile() or member.isdir()):
-            continue
-        member.mode &= 0o755 if not member.isdir() else 0o777
-        member.uid, member.gid = os.getuid(), os.getgid()
-        if member.isdir():
-            os.makedirs(path, exist_ok=True)
-        else:
-            extract(member)
-    # Where a link leads is known once all of them are there: one may pass another, whose ".." is
-    # then not where its name says.
-    for link in links:
-        if leads_below(link) and is_below(os.path.join(root, link.name)):
-            extract(link)
-    made = [os.path.join(root, link.name) for link in links]
-    while outside := [path for path in made if os.path.islink(path) and not is_below(path)]:
-        for path in outside:
-            os.unlink(path)
 
 
 def env_get(name: str) -> Operation[Optional[str]]:

@@ -6,24 +6,64 @@ folder, or is refused; links elsewhere are the user's, and are followed.
 """
 from __future__ import annotations
 
+import ctypes
 import os
 import stat
+import struct
 from types import TracebackType
 from typing import List, Optional, Set, Tuple, Type
 
 _MOST_LINKS = 40
 
-_guests: Set[Tuple[int, int]] = set()
+_RECORD = struct.Struct("=QQQ")
+
+_guests: Set[Tuple[int, int, int]] = set()
 
 
 def note_guest_folder(path: str) -> None:
     """What is mounted to be written is a guest's from now on."""
     try:
-        of = os.stat(path)
+        folder = os.open(path, getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0))
     except OSError:
         return  # whoever mounts it is told
-    if stat.S_ISDIR(of.st_mode):
-        _guests.add((of.st_dev, of.st_ino))
+    _guests.add(_identity(folder))
+    os.close(folder)
+
+
+def _identity(folder: int) -> Tuple[int, int, int]:
+    """As Cloche keeps them: by the file system's own name, where it has one, and when the folder was made."""
+    of = os.fstat(folder)
+    system = os.fstatvfs(folder).f_fsid if hasattr(os, "fstatvfs") else 0
+    return system or os.major(of.st_dev) << 32 | os.minor(of.st_dev), of.st_ino, _made_ns(folder)
+
+
+def _made_ns(folder: int) -> int:
+    """0: that is not known. Python has no name for it."""
+    statx = getattr(ctypes.CDLL(None), "statx", None)
+    empty_path, birth, birth_at = 0x1000, 0x800, 80
+    told = ctypes.create_string_buffer(256)
+    if statx is None or statx(folder, b"", empty_path, birth, told) != 0:
+        return 0
+    if not struct.unpack_from("=I", told)[0] & birth:
+        return 0
+    seconds, nanoseconds = struct.unpack_from("=qI", told, birth_at)
+    return int(seconds * 1_000_000_000 + nanoseconds)
+
+
+def _read_kept() -> None:
+    """Those that other processes of Cloche have mounted, now or earlier."""
+    home = os.environ.get("HOME") and os.path.join(os.environ["HOME"], ".cache")
+    caches = os.environ.get("XDG_CACHE_HOME") or home
+    cache = os.environ.get("CLOCHE_CACHE") or (caches and os.path.join(caches, "cloche"))
+    if not cache:
+        return
+    try:
+        with open(os.path.join(cache, "guest_folders"), "rb") as file:
+            kept = file.read()
+    except OSError:
+        return  # there are none
+    for system, inode, made_ns in _RECORD.iter_unpack(kept[:len(kept) // _RECORD.size * _RECORD.size]):
+        _guests.add((system, inode, made_ns))
 
 
 class Place:
@@ -33,7 +73,10 @@ class Place:
         self.path = path
         self._folder: Optional[int] = None
         self._name = os.path.realpath(path)
-        if _guests and hasattr(os, "O_PATH"):
+        if not hasattr(os, "O_PATH"):
+            return
+        _read_kept()
+        if _guests:
             self._folder, self._name = _Walk(path).go()
 
     def __enter__(self) -> Place:
@@ -58,6 +101,9 @@ class Place:
             return os.open(self._name + suffix, flags, mode, dir_fd=self._folder)
         except OSError as error:
             raise type(error)(error.errno, error.strerror, self.path) from None
+
+    def make_folder(self) -> None:
+        os.mkdir(self._name, dir_fd=self._folder)
 
     def take(self, suffix: str) -> None:
         """What lies beside it takes its place."""
@@ -133,8 +179,7 @@ class _Walk:
 
     def _splice(self, text: str, floor: int) -> None:
         for at in range(len(self._steps) - 1, 0, -1):
-            of = os.fstat(self._steps[at])
-            if (of.st_dev, of.st_ino) in _guests:
+            if _identity(self._steps[at]) in _guests:
                 floor = max(floor, at)
                 break
         if text.startswith("/"):
