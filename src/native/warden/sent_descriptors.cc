@@ -30,18 +30,17 @@ std::uint64_t socket_number_in(std::string_view line) noexcept {
   return number;
 }
 
-// Until one fits.
-template <typename Fits>
-bool any_listed(Fits&& fits) noexcept {
+template <typename Take>
+void for_each_listed(Take&& take) noexcept {
   const Fd file(::open("/proc/net/unix", O_RDONLY | O_CLOEXEC));
   static std::array<char, 64 << 10> text;
   std::size_t kept = 0;  // of a line whose end has not come
   for (;;) {
     const ssize_t got = ::read(file.get(), text.data() + kept, text.size() - kept);
-    if (got <= 0) return false;
+    if (got <= 0) return;
     std::string_view rest(text.data(), kept + static_cast<std::size_t>(got));
     for (std::size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
-      if (fits(socket_number_in(rest.substr(0, end)))) return true;
+      take(socket_number_in(rest.substr(0, end)));
       rest.remove_prefix(end + 1);
     }
     kept = rest.size() < text.size() ? rest.size() : 0;
@@ -133,12 +132,23 @@ void SentDescriptors::see(std::string_view what) noexcept {
   seen_count_ = std::min(seen_count_ + 1, seen_.size());
 }
 
+// Whoever hands a socket over has it on its way for a moment: that is none.
 bool SentDescriptors::is_one_unseen() noexcept {
   const auto seen = std::span(seen_).first(seen_count_);
   std::ranges::sort(seen);
-  return any_listed([&](std::uint64_t number) {
-    return number != 0 && !std::ranges::binary_search(seen, number);
+  const auto before = std::span(unseen_before_).first(unseen_count_);
+  std::size_t count = 0;
+  bool stays = false;
+  for_each_listed([&](std::uint64_t number) {
+    if (number == 0 || std::ranges::binary_search(seen, number)) return;
+    stays = stays || std::ranges::binary_search(before, number);
+    unseen_[std::min(count, unseen_.size() - 1)] = number;
+    count = std::min(count + 1, unseen_.size());
   });
+  std::ranges::sort(std::span(unseen_).first(count));
+  std::ranges::copy(std::span(unseen_).first(count), unseen_before_.begin());
+  unseen_count_ = count;
+  return stays;
 }
 
 std::uint64_t SentDescriptors::hidden(std::uint64_t told) noexcept {

@@ -20,16 +20,21 @@ class SentDescriptors {
   void see(std::string_view what) noexcept;
 
   // Beside those `told` of, that sockets which nobody has open may hold: as many at most, for other
-  // boxes of the user may have theirs. 0 where there are no such sockets. Of a process without
-  // threads, whose limit of open files is another one meanwhile.
+  // boxes of the user may have theirs. 0 where there are no such sockets, or none that was one when
+  // this was last asked. Of a process without threads, whose limit of open files is another one
+  // meanwhile.
   std::uint64_t hidden(std::uint64_t told) noexcept;
 
  private:
   bool is_one_unseen() noexcept;
 
+  static constexpr std::size_t most = 8192;
   // Of more the last take each other's place, and some of them count as unseen.
-  std::array<std::uint64_t, 8192> seen_{};
+  std::array<std::uint64_t, most> seen_{};
   std::size_t seen_count_ = 0;
+  // Of the look that is, and of the one before, in order.
+  std::array<std::uint64_t, most> unseen_{}, unseen_before_{};
+  std::size_t unseen_count_ = 0;
 };
 
 }  // namespace cloche::warden
