@@ -50,7 +50,11 @@ http::Admission ConsoleDoor::admit(const http::Request& head) {
   if (only_reads && find_asset(head.path)) return {1024};
   const bool is_known = head.path == login_path || (head.path == logout_path && !only_reads);
   if (!is_known) return {0, error(404, "there is no such page: the console is at /console")};
-  if (!only_reads && head.method != "POST") return {0, error(405, "send it by POST")};
+  if (!only_reads && head.method != "POST") {
+    http::Response response = error(405, "send it by POST");
+    response.fields.emplace_back("Allow", head.path == logout_path ? "POST" : "GET, HEAD, POST");
+    return {0, std::move(response)};
+  }
   // Only the console's own page asks here.
   const auto fault = parts_.tokens.empty() ? parts_.guard.fault(head, http::OriginGuard::Body::json)
                                            : parts_.guard.page_fault(head);

@@ -111,13 +111,12 @@ void ask_agent(const BoxPtr& box, session::Session::Use use, http::Request reque
     if (request.method == "GET" || request.method == "HEAD")
       return exchange->send(download(box, std::move(use), request));
     if (request.method == "POST") return exchange->send(upload(*use, request));
-    return exchange->send(rest_error(405, "this address does not take that method"));
+    return exchange->send(not_allowed("GET, HEAD, POST"));
   }
   const bool is_process = path.starts_with(process_service);
   if (!is_process && !path.starts_with(file_service))
     return exchange->send(rest_error(404, "there is nothing at this address"));
-  if (request.method != "POST")
-    return exchange->send(rest_error(405, "this address does not take that method"));
+  if (request.method != "POST") return exchange->send(not_allowed("POST"));
   auto actor = actor_of(request, box->start.user);
   if (const auto* error = std::get_if<CallError>(&actor)) return refuse(request, *exchange, *error);
   const std::string_view type = request.field("Content-Type");

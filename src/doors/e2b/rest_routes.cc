@@ -24,8 +24,6 @@ http::Response no_box(std::string_view id) {
   return rest_error(404, fmt::format("there is no sandbox {}", id));
 }
 
-http::Response not_allowed() { return rest_error(405, "this address does not take that method"); }
-
 http::Response no_such_address() { return rest_error(404, "there is nothing at this address"); }
 
 http::Response list_answer(const OrderedJson& items) {
@@ -63,7 +61,7 @@ http::Response E2bDoor::rest(const std::string& owner, const http::Request& requ
   const std::string_view path = request.path;
   const bool is_get = request.method == "GET";
   const bool is_post = request.method == "POST";
-  if (path == "/snapshots") return is_get ? list_snapshots(owner, request) : not_allowed();
+  if (path == "/snapshots") return is_get ? list_snapshots(owner, request) : not_allowed("GET");
   if (TemplateRoutes::is_mine(path)) {
     const auto id = below(path, "/templates");
     const bool is_one = id && !id->empty() && id->find('/') == id->npos && *id != "tags";
@@ -80,7 +78,7 @@ http::Response E2bDoor::rest(const std::string& owner, const http::Request& requ
   if (rest->empty()) {
     if (is_post) return create(owner, request, is_new ? timeout_now : timeout_before);
     if (is_get) return list(owner, request);
-    return not_allowed();
+    return not_allowed("GET, POST");
   }
   if (*rest == "metrics" && is_get) return metrics_of_many(owner, request);
   const std::size_t slash = std::min(rest->find('/'), rest->size());
@@ -275,7 +273,7 @@ http::Response E2bDoor::of_box(const BoxPtr& box, std::string_view action,
   static constexpr std::array<std::string_view, 7> known{
       "timeout", "refreshes", "pause", "connect", "resume", "fork", "snapshots"};
   if (std::ranges::count(known, action) == 0) return no_such_address();
-  if (request.method != "POST") return not_allowed();
+  if (request.method != "POST") return not_allowed("POST");
   if (action == "connect" || action == "resume") return connect(box, action, request);
   if (action == "fork") return fork(box, request);
   if (action == "snapshots") return snapshot(box, request);

@@ -104,6 +104,12 @@ http::Response rest_error(int status, std::string_view message) {
   return response;
 }
 
+http::Response not_allowed(std::string_view methods) {
+  http::Response response = rest_error(405, "this address does not take that method");
+  response.fields.emplace_back("Allow", methods);
+  return response;
+}
+
 std::string_view agent_version() { return "0.6.13"; }
 
 http::Response no_content() { return {204, {}, {}}; }

@@ -16,6 +16,8 @@ namespace cloche::e2b {
 
 // {"code": STATUS, "message": TEXT}
 http::Response rest_error(int status, std::string_view message);
+// For an address that takes these methods and no other.
+http::Response not_allowed(std::string_view methods);
 http::Response no_content();
 
 template <typename T>

@@ -118,7 +118,7 @@ http::Response TemplateRoutes::answer(const std::string& owner, const http::Requ
   const bool is_post = request.method == "POST";
   if (words.empty()) {
     if (is_post) return request_build(owner, request);
-    if (!is_get) return rest_error(405, "this address does not take that method");
+    if (!is_get) return not_allowed("GET, POST");
     OrderedJson items = OrderedJson::array();
     for (const auto& each : templates_.list(owner)) items.push_back(template_json(each));
     return json_answer(200, items);
@@ -266,8 +266,7 @@ http::Response TemplateRoutes::tags(const std::string& owner, const http::Reques
   if (auto* wrong = std::get_if<http::Response>(&said)) return std::move(*wrong);
   const auto& name = std::get<std::string>(said);
   if (!adds) {
-    if (request.method != "DELETE")
-      return rest_error(405, "this address does not take that method");
+    if (request.method != "DELETE") return not_allowed("POST, DELETE");
     return templates_.remove_tags(owner, name, names) ? no_content() : unknown_template(name);
   }
   if (names.empty()) return rest_error(400, "tags are required");

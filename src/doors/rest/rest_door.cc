@@ -15,8 +15,10 @@ namespace {
 
 constexpr std::chrono::seconds blank_interval{10};
 
-http::Response not_allowed() {
-  return error(405, "INVALID_REQUEST", "this address does not take that method");
+http::Response not_allowed(std::string_view allowed) {
+  http::Response response = error(405, "INVALID_REQUEST", "this address does not take that method");
+  response.fields.emplace_back("Allow", allowed);
+  return response;
 }
 
 http::Response no_such_address() {
@@ -90,13 +92,15 @@ std::optional<http::Response> RestDoor::count(const std::string& owner) {
 
 void RestDoor::handle(http::Request request, ExchangePtr exchange) {
   if (request.path == "/health" || request.path == "/openapi.json") {
-    if (request.method != "GET" && request.method != "HEAD") return exchange->send(not_allowed());
+    if (request.method != "GET" && request.method != "HEAD")
+      return exchange->send(not_allowed("GET, HEAD"));
     return exchange->send(http::json_response(200, request.path == "/health"
                                                        ? R"({"status":"healthy"})"
                                                        : std::string(openapi_document())));
   }
   if (request.path == "/ready") {
-    if (request.method != "GET" && request.method != "HEAD") return exchange->send(not_allowed());
+    if (request.method != "GET" && request.method != "HEAD")
+      return exchange->send(not_allowed("GET, HEAD"));
     const std::string reason = parts_.not_ready();
     return exchange->send(reason.empty() ? http::json_response(200, R"({"status":"ready"})")
                                          : not_ready(reason));
@@ -117,7 +121,7 @@ void RestDoor::handle(http::Request request, ExchangePtr exchange) {
         return list(owner, request, is_of_peer);
       });
     }
-    return exchange->send(not_allowed());
+    return exchange->send(not_allowed("GET, POST"));
   }
   const std::optional<SessionPath> path = session_path(request.path);
   if (!path) return exchange->send(no_such_address());
@@ -141,7 +145,7 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
   if (!session) return exchange->send(none_at(id));
   session->touch();
   if (action.empty()) {
-    if (request.method != "GET") return exchange->send(not_allowed());
+    if (request.method != "GET") return exchange->send(not_allowed("GET, DELETE"));
     return exchange->send(http::json_response(200, session_json(*session)));
   }
   const bool is_post = request.method == "POST";
@@ -160,7 +164,7 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
   const bool known = action == "commands" || action == "code" || action == "pause" ||
                      action == "resume" || action == "files";
   if (!known) return exchange->send(no_such_address());
-  if (!is_post) return exchange->send(not_allowed());
+  if (!is_post) return exchange->send(not_allowed(action == "files" ? "GET, POST" : "POST"));
   if (action == "commands") return run(Kind::command, session, request, exchange);
   if (action == "code") return run(Kind::code, session, request, exchange);
   answer(exchange, [this, session, pause = action == "pause"] {
