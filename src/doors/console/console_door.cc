@@ -51,9 +51,8 @@ http::Admission ConsoleDoor::admit(const http::Request& head) {
   const bool is_known = head.path == login_path || (head.path == logout_path && !only_reads);
   if (!is_known) return {0, error(404, "there is no such page: the console is at /console")};
   if (!only_reads && head.method != "POST") {
-    http::Response response = error(405, "send it by POST");
-    response.fields.emplace_back("Allow", head.path == logout_path ? "POST" : "GET, HEAD, POST");
-    return {0, std::move(response)};
+    const char* const methods = head.path == logout_path ? "POST" : "GET, HEAD, POST";
+    return {0, http::with_allow(error(405, "send it by POST"), methods)};
   }
   // Only the console's own page asks here.
   const auto fault = parts_.tokens.empty() ? parts_.guard.fault(head, http::OriginGuard::Body::json)

@@ -144,11 +144,8 @@ http::Response CodeInterpreter::contexts(session::Session::Use& use, const http:
   static constexpr std::string_view again = "/restart";
   const bool is_restart = id.ends_with(again);
   if (is_restart) id.resize(id.size() - again.size());
-  if (const char* const method = is_restart ? "POST" : "DELETE"; request.method != method) {
-    http::Response response = text_answer(405, "this address does not take that method");
-    response.fields.emplace_back("Allow", method);
-    return response;
-  }
+  if (const char* const method = is_restart ? "POST" : "DELETE"; request.method != method)
+    return http::with_allow(text_answer(405, "this address does not take that method"), method);
   const ContextPtr context = find(id);
   if (!context) return no_context(id);
   if (!is_restart) {

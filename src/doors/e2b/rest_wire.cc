@@ -105,9 +105,7 @@ http::Response rest_error(int status, std::string_view message) {
 }
 
 http::Response not_allowed(std::string_view methods) {
-  http::Response response = rest_error(405, "this address does not take that method");
-  response.fields.emplace_back("Allow", methods);
-  return response;
+  return http::with_allow(rest_error(405, "this address does not take that method"), methods);
 }
 
 std::string_view agent_version() { return "0.6.13"; }

@@ -68,11 +68,8 @@ std::optional<std::string> GradingDoor::owner_of(const http::Request& head) cons
 }
 
 http::Admission GradingDoor::admit(const http::Request& head) const {
-  if (head.method != "POST") {
-    http::Response response = refusal(405, "Method Not Allowed");
-    response.fields.emplace_back("Allow", "POST");
-    return {0, std::move(response)};
-  }
+  if (head.method != "POST")
+    return {0, http::with_allow(refusal(405, "Method Not Allowed"), "POST")};
   if (parts_.tokens.empty()) return {body_limit_bytes};
   std::optional<std::string> owner = owner_of(head);
   if (owner) return {.body_limit_bytes = body_limit_bytes, .owner = *std::move(owner)};

@@ -33,6 +33,11 @@ Response json_response(int status, std::string json) {
   return {status, {{"Content-Type", "application/json"}}, std::move(json)};
 }
 
+Response with_allow(Response refusal, std::string_view methods) {
+  refusal.fields.emplace_back("Allow", methods);
+  return refusal;
+}
+
 std::string percent_decode(std::string_view text, Plus plus) {
   std::string decoded;
   decoded.reserve(text.size());

@@ -42,6 +42,8 @@ struct Response {
 
 Response text_response(int status, std::string text);
 Response json_response(int status, std::string json);
+// A 405 that says which methods the address takes, as RFC 9110, 15.5.6 wants of each.
+Response with_allow(Response refusal, std::string_view methods);
 
 // "%41b+c" is "Ab+c"; a broken escape stays as it is. `plus` says what '+' means.
 enum class Plus { itself, space };

@@ -23,9 +23,7 @@ http::Response refusal(int status, std::string sentence) {
 }
 
 http::Response wrong_method(std::string_view allowed) {
-  http::Response response = refusal(405, "this method is not for this address");
-  response.fields.emplace_back("Allow", allowed);
-  return response;
+  return http::with_allow(refusal(405, "this method is not for this address"), allowed);
 }
 
 bool accepts(const http::Request& request, std::string_view type) {

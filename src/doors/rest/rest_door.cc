@@ -16,9 +16,8 @@ namespace {
 constexpr std::chrono::seconds blank_interval{10};
 
 http::Response not_allowed(std::string_view allowed) {
-  http::Response response = error(405, "INVALID_REQUEST", "this address does not take that method");
-  response.fields.emplace_back("Allow", allowed);
-  return response;
+  return http::with_allow(error(405, "INVALID_REQUEST", "this address does not take that method"),
+                          allowed);
 }
 
 http::Response no_such_address() {

@@ -42,9 +42,7 @@ http::Response redirect(const http::Request& request, std::string path) {
 }
 
 http::Response not_allowed(std::string_view allowed) {
-  http::Response response = detail(405, "Method Not Allowed");
-  response.fields.emplace_back("Allow", allowed);
-  return response;
+  return http::with_allow(detail(405, "Method Not Allowed"), allowed);
 }
 
 // As Python prints a float: 2.0, 0.5, 1e+16.

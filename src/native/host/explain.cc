@@ -20,8 +20,7 @@ struct StepText {
 constexpr const char* container_remedy =
     "in a container, start it with a filter and an AppArmor profile that let unshare, mount and "
     "pivot_root pass (--security-opt seccomp=unconfined --security-opt apparmor=unconfined), or "
-    "use "
-    "the wasm engine";
+    "use the wasm engine";
 
 constexpr const char* descriptors_remedy = "raise the limit of descriptors (ulimit -n)";
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <sstream>
 
@@ -20,11 +21,17 @@ bool is_absent(int root, const std::string& folder, const std::string& name) {
 
 }  // namespace
 
+std::vector<std::string> folders_of(const std::string& path) {
+  std::vector<std::string> folders;
+  std::istringstream all(path);
+  for (std::string folder; std::getline(all, folder, ':');)
+    if (!folder.empty()) folders.push_back(folder);
+  return folders;
+}
+
 bool has_program(int root, const std::string& path, const std::string& name) {
-  std::istringstream folders(path);
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (!folder.empty() && !is_absent(root, folder, name)) return true;
-  return false;
+  return std::ranges::any_of(
+      folders_of(path), [&](const std::string& folder) { return !is_absent(root, folder, name); });
 }
 
 }  // namespace cloche::images

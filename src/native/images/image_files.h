@@ -3,8 +3,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace cloche::images {
+
+// Of a text as that of $PATH.
+std::vector<std::string> folders_of(const std::string& path);
 
 // Whether there is a program of that name in one of the folders of `path`, as of $PATH, in the
 // image whose files are in the folder `root`. True where this cannot be told from outside: nothing

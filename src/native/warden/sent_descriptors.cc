@@ -13,6 +13,7 @@
 #include <span>
 
 #include "native/warden/fd.h"
+#include "native/warden/packet.h"
 
 namespace cloche::warden {
 namespace {
@@ -72,32 +73,15 @@ class Trial {
     rlimit limit = before_;
     limit.rlim_cur = count;
     if (!is_ready_ || ::setrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
-    const bool is_sent = send_one();
-    const bool is_refused = !is_sent && errno == ETOOMANYREFS;
     char byte = 0;
+    const int file = file_.get();
+    const bool is_sent = send_record(sending_.get(), byte, std::span(&file, 1));
+    const bool is_refused = !is_sent && errno == ETOOMANYREFS;
     if (is_sent) (void)::recv(receiving_.get(), &byte, sizeof byte, 0);  // and nothing beside it
     return is_refused;
   }
 
  private:
-  bool send_one() noexcept {
-    const int file = file_.get();
-    char byte = 0;
-    iovec bytes{&byte, sizeof byte};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof file)> beside{};
-    msghdr message{};
-    message.msg_iov = &bytes;
-    message.msg_iovlen = 1;
-    message.msg_control = beside.data();
-    message.msg_controllen = beside.size();
-    cmsghdr* const head = CMSG_FIRSTHDR(&message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof file);
-    std::memcpy(CMSG_DATA(head), &file, sizeof file);
-    return ::sendmsg(sending_.get(), &message, MSG_NOSIGNAL) == sizeof byte;
-  }
-
   bool is_ready_ = false;
   rlimit before_{};
   Fd sending_, receiving_, file_;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/file_number.h"
@@ -271,10 +270,10 @@ int NativeBackend::refusal_of(Account account) const noexcept {
 
 std::string NativeBackend::script_shell() const {
   if (has_bash_) return "bash";
-  std::istringstream folders(environment()["PATH"]);
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (!folder.empty() && box_->files().stat(folder + "/bash")) return "bash";
-  return "sh";
+  const bool was_added = std::ranges::any_of(
+      images::folders_of(environment()["PATH"]),
+      [&](const std::string& folder) { return box_->files().stat(folder + "/bash").ok(); });
+  return was_added ? "bash" : "sh";
 }
 
 native::CommandSpec NativeBackend::spec_of(const RunOptions& options) const {

@@ -20,16 +20,32 @@ static inline void must_fail(const char* what, long result) {
   printf("open: %s\n", what);
 }
 
-// A way out is open where SIGKILL has not ended the process that does it.
+// A way out is open where SIGKILL has not ended the process.
+static inline void must_be_killed(const char* what, pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  must_fail(what, WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? -1 : 0);
+}
+
+// Nor the one that does this.
 static inline void expect_end(const char* what, void (*act)(void)) {
   const pid_t child = fork();
   if (child == 0) {
     act();
     _exit(0);
   }
-  int status = 0;
-  waitpid(child, &status, 0);
-  must_fail(what, WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? -1 : 0);
+  must_be_killed(what, child);
+}
+
+// The same of one that keeps what it has hoarded, within `seconds`.
+static inline void expect_end_of_hoard(const char* what, void (*hoard)(void), unsigned seconds) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(seconds);
+    hoard();
+    for (;;) pause();
+  }
+  must_be_killed(what, child);
 }
 
 static inline int verdict(void) {

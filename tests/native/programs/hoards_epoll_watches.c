@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "attack.h"
+#include "send_away.h"
 
 enum { files = 480, numbers = 300, few = 100, rounds = 40 };
 
@@ -56,17 +57,6 @@ static void watch_in_a_thread(void) {
   pthread_t thread;
   pthread_create(&thread, NULL, watch_by_numbers, NULL);
   pthread_join(thread, NULL);
-}
-
-static int send_away(int socket, int file) {
-  char byte = 0, beside[CMSG_SPACE(sizeof file)] = {0};
-  struct iovec bytes = {&byte, 1};
-  struct msghdr message = {
-      .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = beside, .msg_controllen = sizeof beside};
-  struct cmsghdr* const head = CMSG_FIRSTHDR(&message);
-  *head = (struct cmsghdr){CMSG_LEN(sizeof file), SOL_SOCKET, SCM_RIGHTS};
-  memcpy(CMSG_DATA(head), &file, sizeof file);
-  return sendmsg(socket, &message, MSG_DONTWAIT) == 1 && close(file) == 0;
 }
 
 // Until there are no more watches for anybody.

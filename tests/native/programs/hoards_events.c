@@ -24,13 +24,7 @@ static void hoard(void) {
   }
 }
 
-static void hoard_and_wait(void) {
-  alarm(seconds);
-  hoard();
-  for (;;) pause();
-}
-
 int main(void) {
-  expect_end("events", hoard_and_wait);
+  expect_end_of_hoard("events", hoard, seconds);
   return verdict();
 }

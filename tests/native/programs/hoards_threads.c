@@ -22,13 +22,7 @@ static void hoard(void) {
   }
 }
 
-static void hoard_and_wait(void) {
-  alarm(seconds);
-  hoard();
-  for (;;) pause();
-}
-
 int main(void) {
-  expect_end("threads", hoard_and_wait);
+  expect_end_of_hoard("threads", hoard, seconds);
   return verdict();
 }

@@ -18,6 +18,9 @@ _MOST_LINKS = 40
 _RECORD = struct.Struct("=QQQ")
 
 _guests: Set[Tuple[int, int, int]] = set()
+_statx = getattr(ctypes.CDLL(None), "statx", None) if hasattr(os, "O_PATH") else None
+# Of the file that was read last: what it is, and when it was written.
+_read: Optional[Tuple[int, int, int]] = None
 
 
 def note_guest_folder(path: str) -> None:
@@ -39,10 +42,9 @@ def _identity(folder: int) -> Tuple[int, int, int]:
 
 def _made_ns(folder: int) -> int:
     """0: that is not known. Python has no name for it."""
-    statx = getattr(ctypes.CDLL(None), "statx", None)
     empty_path, birth, birth_at = 0x1000, 0x800, 80
     told = ctypes.create_string_buffer(256)
-    if statx is None or statx(folder, b"", empty_path, birth, told) != 0:
+    if _statx is None or _statx(folder, b"", empty_path, birth, told) != 0:
         return 0
     if not struct.unpack_from("=I", told)[0] & birth:
         return 0
@@ -51,7 +53,8 @@ def _made_ns(folder: int) -> int:
 
 
 def _read_kept() -> None:
-    """Those that other processes of Cloche have mounted, now or earlier."""
+    """Those that other processes of Cloche have mounted, now or earlier; what has been read is not read again."""
+    global _read
     home = os.environ.get("HOME") and os.path.join(os.environ["HOME"], ".cache")
     caches = os.environ.get("XDG_CACHE_HOME") or home
     cache = os.environ.get("CLOCHE_CACHE") or (caches and os.path.join(caches, "cloche"))
@@ -59,9 +62,14 @@ def _read_kept() -> None:
         return
     try:
         with open(os.path.join(cache, "guest_folders"), "rb") as file:
+            of = os.fstat(file.fileno())
+            now = of.st_ino, of.st_size, of.st_mtime_ns
+            if now == _read:
+                return
             kept = file.read()
     except OSError:
         return  # there are none
+    _read = now
     for system, inode, made_ns in _RECORD.iter_unpack(kept[:len(kept) // _RECORD.size * _RECORD.size]):
         _guests.add((system, inode, made_ns))
 
