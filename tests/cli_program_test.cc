@@ -117,13 +117,28 @@ TEST(CliProgram, AFileThatIsCopiedOutReplacesThatOneAlone) {
       "640\n");
 }
 
-// It has both folders by its mount, and may do with them what it likes.
-TEST(CliProgram, AGuestDoesNotSayWhereOnThisMachineAFileIsCopiedTo) {
+// A folder that guests have by a mount, and one of the user's beside it.
+struct Shared {
+  explicit Shared(const std::string& within) {
+    EXPECT_TRUE(std::filesystem::create_directories(of_guest + "/" + within));
+    EXPECT_TRUE(std::filesystem::create_directories(other));
+    write_text(other + "/kept", "mine\n");
+  }
+
   const TempDir folder;
   const std::string of_guest = folder.path() / "shared", other = folder.path() / "other";
-  ASSERT_TRUE(std::filesystem::create_directories(of_guest + "/sub"));
-  ASSERT_TRUE(std::filesystem::create_directories(other));
-  write_text(other + "/kept", "mine\n");
+};
+
+void expect_link_refused(const Ended& ended, const std::string& command) {
+  EXPECT_NE(ended.status, 0) << command;
+  EXPECT_THAT(ended.said, ::testing::HasSubstr("a link in a folder that guests may write to"))
+      << command;
+}
+
+// It has both folders by its mount, and may do with them what it likes.
+TEST(CliProgram, AGuestDoesNotSayWhereOnThisMachineAFileIsCopiedTo) {
+  const Shared shared("sub");
+  const std::string &of_guest = shared.of_guest, &other = shared.other;
   const Ended ended =
       cloche("run --mount " + of_guest + ":/shared --out a:" + of_guest + "/a --out a:" + of_guest +
              "/sub/kept --out a:" + other +
@@ -138,11 +153,8 @@ TEST(CliProgram, AGuestDoesNotSayWhereOnThisMachineAFileIsCopiedTo) {
 
 // What a guest has left in a folder for the next one.
 TEST(CliProgram, AnEarlierGuestDoesNotSayEither) {
-  const TempDir folder;
-  const std::string of_guest = folder.path() / "shared", other = folder.path() / "other";
-  ASSERT_TRUE(std::filesystem::create_directories(of_guest + "/real"));
-  ASSERT_TRUE(std::filesystem::create_directories(other));
-  write_text(other + "/kept", "mine\n");
+  const Shared shared("real");
+  const std::string &of_guest = shared.of_guest, &other = shared.other;
   const std::string run = "run --mount " + of_guest + ":/shared ";
   ASSERT_EQ(
       cloche(run + "'cd /shared; ln -s ../other/kept a; ln -s ../other up; ln -s real in'").status,
@@ -152,10 +164,7 @@ TEST(CliProgram, AnEarlierGuestDoesNotSayEither) {
         run + "--out x:" + of_guest + "/up/kept 'echo theirs >x'",
         run + "--file " + of_guest + "/a", run + "--mount " + of_guest + "/up:/up 'cat /up/kept'",
         "image build --mount " + of_guest + ":/shared -o " + of_guest + "/up/kept"}) {
-    const Ended ended = cloche(refused);
-    EXPECT_NE(ended.status, 0) << refused;
-    EXPECT_THAT(ended.said, ::testing::HasSubstr("a link in a folder that guests may write to"))
-        << refused;
+    expect_link_refused(cloche(refused), refused);
   }
   EXPECT_EQ(cloche(run + "--out x:" + of_guest + "/in/b 'echo theirs >x'").status, 0);
   EXPECT_EQ(bash("cat " + other + "/kept " + of_guest + "/real/b; ls " + other).said,
@@ -164,12 +173,9 @@ TEST(CliProgram, AnEarlierGuestDoesNotSayEither) {
 
 // Nor does one of another command, which had the folder by a mount that this one does not name.
 TEST(CliProgram, NorOneOfAnEarlierCommand) {
-  const TempDir folder;
-  const std::string of_guest = folder.path() / "shared", other = folder.path() / "other";
-  ASSERT_TRUE(std::filesystem::create_directories(of_guest + "/real"));
-  ASSERT_TRUE(std::filesystem::create_directories(other));
-  write_text(other + "/kept", "mine\n");
-  const std::string cache = folder.path() / "cache";
+  const Shared shared("real");
+  const std::string &of_guest = shared.of_guest, &other = shared.other;
+  const std::string cache = shared.folder.path() / "cache";
   const auto run = [&](const std::string& words) {
     return bash("CLOCHE_CACHE=" + cache + " $CLOCHE run " + words);
   };
@@ -181,10 +187,7 @@ TEST(CliProgram, NorOneOfAnEarlierCommand) {
        {"--out x:" + of_guest + "/a 'echo theirs >x'", "--file " + of_guest + "/a",
         "--mount " + of_guest + "/up:/up 'cat /up/kept'",
         "--mount " + of_guest + "/up:/up:ro 'cat /up/kept'"}) {
-    const Ended ended = run(refused);
-    EXPECT_NE(ended.status, 0) << refused;
-    EXPECT_THAT(ended.said, ::testing::HasSubstr("a link in a folder that guests may write to"))
-        << refused;
+    expect_link_refused(run(refused), refused);
   }
   EXPECT_EQ(run("--out x:" + of_guest + "/in/b 'echo theirs >x'").status, 0);
   EXPECT_EQ(bash("cat " + other + "/kept " + of_guest + "/real/b; ls " + other).said,
