@@ -487,6 +487,7 @@ with server.Server(*words) as one:
     for attempt in range(2):
         status, answer = make(one)[:2]
         print(status, "start the program anew" in answer["message"])
+    is_over(one, session)
     print(run(one, session, "true")[0], one.json("DELETE", f"/v1/sessions/{session}", token="t")[0])
 )py");
   EXPECT_EQ(ended.said, "True 1\n500 True\n500 True\n409 200\n");
