@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/ip/tcp.hpp>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -128,6 +129,7 @@ void serve(const std::string& input, std::size_t piece) {
   HostInMemory host;
   Application application;
   host.its_options.head_limit_bytes = 4000;
+  host.its_options.head_timeout = std::chrono::milliseconds(100);
   host.on_admit = [](const Request&) { return Admission{.body_limit_bytes = 20'000}; };
   host.on_handle = [&](Request request, const ExchangePtr& exchange) {
     application.answer(std::move(request), exchange);
@@ -162,6 +164,9 @@ void serve(const std::string& input, std::size_t piece) {
   application.streams.clear();
   connection->end_now();
   connection.reset();
+  run();
+  // A WebSocket that neither its read nor its close ends does so in time.
+  if (application.users != 0) loop.context().run_for(2 * host.its_options.head_timeout);
   run();
   CLOCHE_CHECK(application.users == 0);
 }

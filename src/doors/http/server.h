@@ -121,7 +121,7 @@ struct ServerOptions {
   std::uint64_t received_limit_bytes = 1ULL << 30;
   std::uint32_t head_limit_bytes = 32 << 10;
   std::chrono::seconds first_byte_timeout{10};  // of a connection
-  std::chrono::seconds head_timeout{15};
+  std::chrono::milliseconds head_timeout{15'000};
   std::chrono::seconds idle_timeout{75};   // between requests
   std::chrono::seconds stall_timeout{30};  // for a MiB of a body, either way, or what is left of it
 };

@@ -30,11 +30,14 @@ std::string frame(int head, std::string_view payload) {
 std::string text(std::string_view payload) { return frame(0x81, payload); }
 std::string beginning_of_text() { return frame(0x01, "-"); }
 std::string no_frame() { return frame(0x85, "?"); }
+std::string pong() { return frame(0x8a, "??"); }
 std::string close_frame() { return frame(0x88, ""); }
 // What such a client hears: the code 4000, its reason, and the end.
 constexpr std::string_view closed_by_server =
     "\x88\x05\x0f\xa0"
     "byeend";
+constexpr std::string_view close_of_server =
+    closed_by_server.substr(0, closed_by_server.size() - std::string_view("end").size());
 
 // Answers with so many messages, and closes.
 class Closer final : public WebSocketUser {
@@ -58,7 +61,7 @@ class Closer final : public WebSocketUser {
 class OpenSocket {
  public:
   explicit OpenSocket(int answers) {
-    host_.its_options.head_timeout = std::chrono::seconds(1);
+    host_.its_options.head_timeout = std::chrono::milliseconds(100);
     host_.on_handle = [this, answers](Request request, const std::shared_ptr<Exchange>& exchange) {
       exchange->open_web_socket(std::move(request), "", std::make_shared<Closer>(alive_, answers));
     };
@@ -127,6 +130,24 @@ TEST(WebSocketEnd, OfAClientThatClosesItselfAtOnce) {
   EXPECT_FALSE(socket.alive());
 }
 
+TEST(WebSocketEnd, OfAClientThatSendsAPongBeforeItsClose) {
+  OpenSocket socket(0);
+  socket.say(text("close") + pong() + close_frame());
+  EXPECT_EQ(socket.heard(), closed_by_server);
+  socket.say_no_more();
+  EXPECT_FALSE(socket.alive());
+}
+
+// A pong between them lets Beast's read go on while the close is written.
+TEST(WebSocketEnd, ComesInTimeOfAClientThatSendsAPongAndNoFrame) {
+  OpenSocket socket(0);
+  socket.say(text("close") + pong() + no_frame());
+  EXPECT_EQ(socket.heard(), close_of_server);
+  socket.say_no_more();
+  socket.run(std::chrono::milliseconds(250));
+  EXPECT_FALSE(socket.alive());
+}
+
 // Where the close is still being written when what is no frame comes, Beast ends neither.
 TEST(WebSocketEnd, ComesInTimeOfAClientThatReadsLate) {
   int late = 0;
@@ -138,7 +159,7 @@ TEST(WebSocketEnd, ComesInTimeOfAClientThatReadsLate) {
     socket.say_no_more();
     if (!socket.alive()) continue;
     ++late;
-    socket.run(std::chrono::milliseconds(2500));
+    socket.run(std::chrono::milliseconds(250));
     EXPECT_FALSE(socket.alive()) << answers;
   }
   EXPECT_GT(late, 0);
