@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <utility>
@@ -100,6 +101,8 @@ Result<void, Error> NativeSession::open() {
   if (end.answer == 0) return {};
   drop();
   if (end.not_started) {
+    if (end.not_started->step == warden::Step::program && end.not_started->value == ENOENT)
+      return cannot_start("the image has no python3");
     const RunResult said =
         native_not_started("python3", "/", end.not_started->step, end.not_started->value);
     return cannot_start(said.reason.empty() ? said.stderr_data : said.reason);

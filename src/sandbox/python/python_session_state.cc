@@ -217,9 +217,10 @@ ExecuteResult PythonSessionState::not_begun(const Error& why) {
     return result;
   }
   result.status = ExecuteStatus::ended;
-  result.exit_code = status_killed;
+  result.exit_code = why.code() == Errno::noent ? not_started_status(Errno::noent) : status_killed;
   result.session_alive = false;
   result.reason = why.sentence();
+  result.stderr_data = result.reason + "\n";
   return result;
 }
 
