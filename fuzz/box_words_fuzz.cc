@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -64,11 +65,13 @@ void ask_files(std::string_view input) {
   }
   // It ends after that; the next one does at once.
   (void)::shutdown(first.theirs.get(), SHUT_WR);
-  native::FileClient files([&]() -> Result<UniqueFd> {
-    if (first.own) return std::move(first.own);
-    Ends next(SOCK_SEQPACKET);
-    return std::move(next.own);
-  });
+  native::FileClient files(
+      [&]() -> Result<UniqueFd> {
+        if (first.own) return std::move(first.own);
+        Ends next(SOCK_SEQPACKET);
+        return std::move(next.own);
+      },
+      std::chrono::milliseconds(20));
   constexpr std::size_t most = 20;
   switch (which % 6) {
     case 0:

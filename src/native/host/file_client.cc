@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "native/host/file_client.h"
 
+#include <sys/socket.h>
+#include <sys/time.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
-#include "native/host/patience.h"
 #include "native/warden/packet.h"
 
 namespace cloche::native {
@@ -56,6 +59,11 @@ Result<FileEntry> take_entry(std::string_view& bytes) {
 Result<void> FileClient::send(const FileRequest& request, std::string_view payload) {
   if (!channel_) {
     CLOCHE_ASSIGN(channel_, connect_());
+    // One that answers what it never took would hold its caller for ever.
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(step_limit_);
+    const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(step_limit_ - seconds);
+    const timeval limit{.tv_sec = seconds.count(), .tv_usec = rest.count()};
+    (void)::setsockopt(channel_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     ++server_;
   }
   const std::array<std::span<const std::byte>, 2> parts{std::as_bytes(std::span(&request, 1)),
@@ -69,7 +77,7 @@ Result<FileClient::Reply> FileClient::receive() {
   std::string bytes(sizeof(FileAnswer) + warden::most_piece, '\0');
   warden::Packet packet;
   long got = -1;
-  if (readable_within(channel_.get(), patience))
+  if (readable_within(channel_.get(), step_limit_))
     got = warden::receive(channel_.get(), std::as_writable_bytes(std::span(bytes)), packet);
   Reply reply;
   if (got < static_cast<long>(sizeof reply.answer)) {

@@ -6,6 +6,7 @@
 // Thread-safe; calls wait for each other. Paths are absolute, as the box sees them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "native/host/patience.h"
 #include "native/warden/wire.h"
 
 namespace cloche::native {
@@ -34,8 +36,11 @@ struct FileEntry {
 
 class FileClient {
  public:
-  // `connect` starts a server, and gives the channel to it.
-  explicit FileClient(std::function<Result<UniqueFd>()> connect) : connect_(std::move(connect)) {}
+  // `connect` starts a server, and gives the channel to it. `limit`: for it to take a request, and
+  // for it to answer; more than 0.
+  explicit FileClient(std::function<Result<UniqueFd>()> connect,
+                      std::chrono::milliseconds limit = patience)
+      : connect_(std::move(connect)), step_limit_(limit) {}
 
   // Of one server: another one knows it no more.
   struct Handle {
@@ -108,6 +113,7 @@ class FileClient {
   Result<FileEntry> entry(warden::FileOp op, std::string_view path);
 
   std::function<Result<UniqueFd>()> connect_;
+  const std::chrono::milliseconds step_limit_;
   Mutex whole_files_;  // comes before mutex_
   Mutex mutex_;
   UniqueFd channel_ GUARDED_BY(mutex_);
