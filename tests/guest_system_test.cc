@@ -32,7 +32,7 @@ TEST_P(GuestSystem, PrintsWhatItShould) {
 
 INSTANTIATE_TEST_SUITE_P(Userland, GuestSystem,
                          ::testing::Values("clone", "conversions", "mmap", "setjmp", "signals",
-                                           "terminal", "vfork"),
+                                           "sorting", "terminal", "vfork"),
                          [](const auto& chosen) { return chosen.param; });
 
 }  // namespace

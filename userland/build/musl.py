@@ -15,6 +15,16 @@ SOURCE = {
     "package": "musl",
     "file": "musl_1.2.5.orig.tar.gz",
     "sha256": "a9a118bbe84d8764da0ea0d28b3ab3fae8477fc7e4085d90102b8596fc7c75e4",
+    "patches": {
+        "CVE-2025-26519-0001_iconv_fix_erroneous_input_validation_in_EUC_KR_decod.patch":
+            "19f9e36002c9680da1dd480035dfcca6610d13d9b9e5ca1a6783bedc049b99b0",
+        "CVE-2025-26519-0002_iconv_harden_UTF_8_output_code_path_against_input_de.patch":
+            "70e9d5f98dae49b0b3dd180b4a0bd2f222acda3e58b9b4bf00b25b0d592339dd",
+        "0001-fix-pathological-slowness-incorrect-mappings-in-icon.patch":
+            "313e78e290eae305ca0fbfc384f785e60502e4c70c1166f67d7e9dda1442ae75",
+        "0002-qsort-fix-leonardo-heap-corruption-from-bug-in-doubl.patch":
+            "495ede3d85132d47ae50686679f6b754f4f1fe69eb5170510164d93603cdefbc",
+    },
 }
 
 # Functions of <math.h> that are one instruction here.
@@ -164,7 +174,7 @@ def build_sysroot(jobs):
     final = cache_root() / f"sysroot-{key}"
     with locked(cache_root() / ".sysroot.lock"):
         if not (final / "lib" / "libc.a").exists():
-            archive = sources.fetch(SOURCE)
+            archive, patches = sources.fetch(SOURCE), sources.fetch_patches(SOURCE)
             say("building musl for wasm32")
             log = cache_root() / "logs" / "musl.log"
             log.parent.mkdir(parents=True, exist_ok=True)
@@ -173,6 +183,7 @@ def build_sysroot(jobs):
                 tree, out = pathlib.Path(scratch) / "musl", pathlib.Path(scratch) / "out"
                 out.mkdir()
                 sources.unpack(archive, tree)
+                sources.apply(patches, log, tree)
                 lay_over(tree)
                 _make(tree, out, jobs, log)
                 shutil.copy(_resource_library(), out / "lib" / "libclang_rt.builtins.a")

@@ -136,11 +136,6 @@ def build(port, toolchain, server):
     return final, cpu_s
 
 
-def _apply(patches, log, tree):
-    for patch in patches:
-        run_logged(["patch", "-p1", "-F0", "--no-backup-if-mismatch", "-i", patch], log, tree)
-
-
 def _build(port, toolchain, server, archive, extra, final):
     say(f"building {port.name} {port.version}")
     log = cache_root() / "logs" / f"{port.name}.log"
@@ -154,15 +149,15 @@ def _build(port, toolchain, server, archive, extra, final):
         if toolchain.cxxroot:
             (scratch / "cxxroot").symlink_to(toolchain.cxxroot)
         sources.unpack(archive, tree)
-        _apply(sources.fetch_patches(port.source), log, tree)
+        sources.apply(sources.fetch_patches(port.source), log, tree)
         for name, further in extra.items():
             sources.unpack(further, scratch / "extra" / name)
-            _apply(sources.fetch_patches(port.extra[name]), log, scratch / "extra" / name)
+            sources.apply(sources.fetch_patches(port.extra[name]), log, scratch / "extra" / name)
         library_cpu_s = 0
         if needs_libcrypto(port):
             library, library_cpu_s = libcrypto.build(toolchain.sysroot, server)
             (scratch / "libcrypto").symlink_to(library)
-        _apply(sorted((port.folder / "patches").glob("*.patch")), log, tree)
+        sources.apply(sorted((port.folder / "patches").glob("*.patch")), log, tree)
         if (port.folder / "edit.py").exists():
             run_logged([sys.executable, "-B", port.folder / "edit.py"], log, tree,
                        dict(os.environ, PYTHONPATH=str(USERLAND / "build"), EXTRA=str(scratch / "extra")))

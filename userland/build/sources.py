@@ -11,7 +11,7 @@ import tarfile
 import tempfile
 import zipfile
 
-from common import BuildError, cache_root, locked, say
+from common import BuildError, cache_root, locked, run_logged, say
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 
@@ -87,6 +87,12 @@ def fetch_patches(source):
     return paths
 
 
+def apply(patches, log, tree):
+    """Patches, in their order, on an unpacked archive: each has to fit to the line."""
+    for patch in patches:
+        run_logged(["patch", "-p1", "-F0", "--no-backup-if-mismatch", "-i", patch], log, tree)
+
+
 def _kept(folder, name, sha256):
     return folder / f"{sha256[:16]}-{pathlib.PurePath(name).name}"
 
@@ -95,17 +101,32 @@ def _fetch_debian_patches(source, folder, refresh):
     say(f"fetching patches of {source['file']}")
     apt, versions = _versions_in_reach(source, refresh)
     for version in versions:
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            apt.run("apt-get", "source", "--download-only", "--diff-only", "--only-source",
-                    f"{source['package']}={version}", cwd=scratch)
-            for archive in pathlib.Path(scratch).glob("*.debian.tar.*"):
-                with tarfile.open(archive) as t:
-                    for member in t:
-                        name = member.name.removeprefix("debian/patches/")
-                        if member.isfile() and name != member.name and name in source["patches"]:
-                            content = t.extractfile(member).read()
-                            if hashlib.sha256(content).hexdigest() == source["patches"][name]:
-                                _kept(folder, name, source["patches"][name]).write_bytes(content)
+        for name, content in _patches_of(apt, source["package"], version):
+            if hashlib.sha256(content).hexdigest() == source["patches"].get(name):
+                _kept(folder, name, source["patches"][name]).write_bytes(content)
+
+
+def _patches_of(apt, package, version):
+    """(name, content) of each patch of a revision of a Debian package."""
+    with tempfile.TemporaryDirectory() as scratch:
+        apt.run("apt-get", "source", "--download-only", "--diff-only", "--only-source", f"{package}={version}", cwd=scratch)
+        for archive in pathlib.Path(scratch).glob("*.debian.tar.*"):
+            with tarfile.open(archive) as t:
+                for member in t:
+                    name = member.name.removeprefix("debian/patches/")
+                    if member.isfile() and name != member.name:
+                        yield name, t.extractfile(member).read()
+
+
+def patches_in_reach(source):
+    """(the newest revision of a Debian package that has the archive, the SHA-256 of each of its patches by name), as Debian has it now."""
+    apt, versions = _versions_in_reach(source, refresh=True)
+    newest = versions[0]
+    for version in versions[1:]:
+        if subprocess.run(["dpkg", "--compare-versions", version, "gt", newest]).returncode == 0:
+            newest = version
+    return newest, {name: hashlib.sha256(content).hexdigest() for name, content in _patches_of(apt, source["package"], newest)
+                    if name != "series"}
 
 
 def _debian_mirrors():
