@@ -20,11 +20,11 @@ from typing import Any, Dict, Optional, Sequence, Union
 from harbor.environments.base import BaseEnvironment, ExecResult, SandboxBuildFailedError
 from harbor.environments.capabilities import EnvironmentCapabilities, EnvironmentResourceCapabilities
 from harbor.environments.definition import require_agent_environment_definition
-from harbor.environments.tar_transfer import (extract_dir_from_bytes, pack_dir_to_bytes, remote_pack_command,
-                                              remote_unpack_command)
+from harbor.environments.tar_transfer import pack_dir_to_bytes, remote_unpack_command
 from harbor.models.task.config import NetworkMode
 
 from .. import aio
+from .._trees import extract
 from .._types import CommandResult
 from ._dockerfile import (BASES, Build, BuildContext, Copy, Dockerfile, DockerfileError, Run, Text, Unpack,
                           base_is_like_a_sandbox)
@@ -267,5 +267,5 @@ class ClocheEnvironment(BaseEnvironment):
     async def download_dir(self, source_dir: str, target_dir: Union[Path, str]) -> None:
         """Copies what is in a folder of the sandbox, with modes and links; what would leave the folder is left out."""
         archive = _passing_name()
-        await self._check(remote_pack_command(source_dir, archive))
-        await asyncio.to_thread(extract_dir_from_bytes, await self._take(archive), target_dir)
+        await self._check(f"tar -C {shlex.quote(source_dir)} -cf {archive} .")
+        await asyncio.to_thread(extract, await self._take(archive), Path(target_dir))
