@@ -158,7 +158,7 @@ async def check_files(box: ClocheEnvironment, folder: Path) -> None:
     assert (down / "bytes").read_bytes() == (up / "bytes").read_bytes()
     assert os.access(down / "run me.sh", os.X_OK) and (down / "link").is_symlink() and not (down / "out").exists()
     # An agent may pack what it likes.
-    await box.exec("mkdir -p /srv/hole; mv $(command -v tar) /usr/bin/kept; printf '#!/bin/sh\\nhead -c 2048 /dev/urandom >$4\\n'"
+    await box.exec("mkdir -p /srv/hole; mv $(command -v tar) /usr/bin/kept; printf '#!/bin/sh\\nhead -c 2048 /dev/urandom >$2\\n'"
                    " >/usr/bin/tar; chmod 755 /usr/bin/tar", user="root")
     try:
         await box.download_dir("/srv/hole", folder / "hole")
