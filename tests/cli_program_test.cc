@@ -194,6 +194,21 @@ TEST(CliProgram, NorOneOfAnEarlierCommand) {
             "mine\ntheirs\nkept\n");
 }
 
+// As one of a linux sandbox can make it there.
+TEST(CliProgram, NobodyWaitsForAPipeOfAGuest) {
+  const Shared shared("real");
+  const std::string& of_guest = shared.of_guest;
+  const std::string run = "run --mount " + of_guest + ":/shared ";
+  ASSERT_EQ(bash("mkfifo " + of_guest + "/pipe").status, 0);
+  for (const std::string& refused : {run + "--file " + of_guest + "/pipe",
+                                     run + "--out x:" + of_guest + "/pipe 'echo theirs >x'"}) {
+    const Ended ended = cloche(refused);
+    EXPECT_EQ(ended.status, 2) << refused;
+    EXPECT_THAT(ended.said, ::testing::HasSubstr("it is no file, and lies in a folder that guests"))
+        << refused;
+  }
+}
+
 // Machine code of the cache is what this machine runs next, and a state or a token is a session.
 TEST(CliProgram, AGuestHasNothingOfClochesOwnByAMount) {
   const TempDir folder;

@@ -94,21 +94,20 @@ class GuestFolders::Walk {
       }
       const bool is_last = left_.empty();
       UniqueFd next = open_step(here(), word.text, O_NOFOLLOW);
-      if (!next && errno == ENOENT && is_last && !ends_in_folder)
-        return HostPlace{give_here(), word.text, {}};
+      if (!next && errno == ENOENT && is_last && !ends_in_folder) return place_here(word.text, {});
       struct stat of{};
       if (!next || ::fstat(next.get(), &of) != 0) return fail(errno);
       if (S_ISLNK(of.st_mode) && !(is_last && last == LastLink::kept && !ends_in_folder)) {
         Result<UniqueFd, HostError> thing = follow(next.get(), word);
         if (!thing) return std::move(thing).error();
-        if (*thing) return HostPlace{give_here(), word.text, *std::move(thing)};
+        if (*thing) return place_here(word.text, *std::move(thing));
       } else if (S_ISDIR(of.st_mode)) {
         steps_.push_back({std::move(next), word.text, false});
         steps_.back().is_guests = folders_.has(here());
       } else if (!is_last || ends_in_folder) {
         return fail(ENOTDIR);
       } else {
-        return HostPlace{give_here(), word.text, std::move(next)};
+        return place_here(word.text, std::move(next));
       }
     }
     return folder_place();
@@ -190,8 +189,16 @@ class GuestFolders::Walk {
     return UniqueFd();
   }
 
+  bool is_guests() const { return std::ranges::any_of(steps_, &Step::is_guests); }
+
+  HostPlace place_here(const std::string& name, UniqueFd found) {
+    const bool of_guests = is_guests();
+    return {give_here(), name, std::move(found), of_guests};
+  }
+
   HostPlace folder_place() {
     HostPlace place;
+    place.is_guests = is_guests();
     place.found = give_here();
     place.name = std::move(steps_.back().name);
     steps_.pop_back();
@@ -329,6 +336,12 @@ Result<UniqueFd, HostError> GuestFolders::open(const std::string& path) const {
   if (!place) return std::move(place).error();
   if (!place->found) return HostError::from_errno(path, ENOENT);
   return std::move(place->found);
+}
+
+HostError pipe_of_guests(const std::string& what) {
+  return HostError(
+      what + ": it is no file, and lies in a folder that guests may write to: name another place",
+      Errno::acces);
 }
 
 GuestFolders& guest_folders() {

@@ -29,6 +29,7 @@ struct HostPlace {
   UniqueFd folder;   // of the last name
   std::string name;  // the last name; "" where the path ends in a folder without saying its name
   UniqueFd found;    // what is there; none: nothing
+  bool is_guests = false;  // guests may have put there what is found: a pipe, too
   // By which the place is reached as long as this lives, wherever its folder is moved.
   std::string path() const;
 };
@@ -80,6 +81,9 @@ class GuestFolders {
   mutable std::uint64_t read_inode_ GUARDED_BY(mutex_) = 0;
   mutable std::uint64_t read_bytes_ GUARDED_BY(mutex_) = 0;
 };
+
+// Of what is found in such a folder and is no file: who waits for a pipe waits for a guest.
+HostError pipe_of_guests(const std::string& what);
 
 // Those of this process. Never destroyed.
 GuestFolders& guest_folders();

@@ -157,6 +157,15 @@ async def check_files(box: ClocheEnvironment, folder: Path) -> None:
     await box.download_dir("/srv/new/up", down)
     assert (down / "bytes").read_bytes() == (up / "bytes").read_bytes()
     assert os.access(down / "run me.sh", os.X_OK) and (down / "link").is_symlink() and not (down / "out").exists()
+    # An agent may pack what it likes.
+    await box.exec("mkdir -p /srv/hole; mv $(command -v tar) /usr/bin/kept; printf '#!/bin/sh\\nhead -c 2048 /dev/urandom >$2\\n'"
+                   " >/usr/bin/tar; chmod 755 /usr/bin/tar", user="root")
+    try:
+        await box.download_dir("/srv/hole", folder / "hole")
+        raise AssertionError("no exception")
+    except RuntimeError as problem:
+        assert "what is no archive" in str(problem), problem
+    assert (await box.exec("mv /usr/bin/kept /usr/bin/tar", user="root")).return_code == 0
     await box.upload_file(up / "bytes", "/srv/deep/er/bytes")
     await box.download_file("/srv/deep/er/bytes", folder / "bytes")
     assert (folder / "bytes").read_bytes() == (up / "bytes").read_bytes()

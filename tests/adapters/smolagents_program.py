@@ -52,6 +52,12 @@ plain = ClocheExecutor(**SERVER)
 assert plain("1 + 1").output == 2
 assert plain("object").output == "<class 'object'>"
 assert plain("print('out')").logs == "out\n"
+draws = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\n'drawn'"
+plain.install_packages(["matplotlib"])
+assert plain(draws).output.format == "PNG"
+forged = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 1 1\n"
+lies = f"import base64\nbase64.b64encode = lambda data, real=base64.b64encode: real({forged!r})\n"
+assert plain(lies + draws).output == "drawn"
 try:
     plain("1/0")
 except AgentError as error:

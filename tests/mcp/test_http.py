@@ -326,6 +326,38 @@ class Legacy(HttpTest):
         self.assertEqual(response.read().strip(), b"")
 
 
+class Shares(unittest.TestCase):
+    def test_sessions_of_one_token_leave_places_to_others(self) -> None:
+        server = Server("--token", TOKEN, "--token", OTHER)
+        self.addCleanup(server.close)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=WAIT_SECONDS)
+        self.addCleanup(connection.close)
+        begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize",
+                 "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}
+
+        def opens(token: str) -> bool:
+            connection.request("POST", "/mcp", json.dumps(begin), {"Accept": ACCEPT, "Content-Type": "application/json",
+                                                                   "Authorization": f"Bearer {token}"})
+            response = connection.getresponse()
+            response.read()
+            self.assertIn(response.status, (200, 503))
+            return response.status == 200
+
+        most = 10_000
+        opened = next(number for number in range(most + 1) if not opens(TOKEN))
+        self.assertEqual(opened, most // 4 * 3)
+        self.assertTrue(opens(OTHER))
+
+
+class WithoutMemory(HttpTest):
+    arguments = ("--memory-limit", "1M")
+
+    def test_nothing_is_made_then(self) -> None:
+        answer = self.modern("tools/call", {"name": "bash", "arguments": {"command": "echo hi"}}, token=None).result
+        self.assertTrue(answer["isError"])
+        self.assertIn("the server has no memory for more", text_of(answer))
+
+
 class WithoutTokens(HttpTest):
     arguments = ("--allow-origin", "https://app.example")
 

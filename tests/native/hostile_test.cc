@@ -253,6 +253,12 @@ TEST_F(HostileGuest, ReadsNothingOfTheMachine) {
       "so\n");
 }
 
+TEST_F(HostileGuest, SeesNoFolderOfWhoMadeItsBox) {
+  const std::string command = run({"cat", "/proc/1/cmdline"}).output;
+  EXPECT_TRUE(command.starts_with("cloche-warden")) << command;
+  EXPECT_EQ(command.find('/'), command.npos) << command;
+}
+
 TEST_F(HostileGuest, HoardsFolders) { expect_held("hoards_folders"); }
 TEST_F(HostileGuest, HoardsFoldersOnTheirWay) { expect_held("hoards_folders", {"sent"}); }
 TEST_F(HostileGuest, HoardsFoldersOnTheirWayToWhatIsOnItsWay) {

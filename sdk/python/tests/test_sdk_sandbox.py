@@ -380,6 +380,23 @@ class State(Shared):
                         self.sbx.files.download("/tmp/new", local)
             self.assertEqual(os.listdir(other), [])
 
+    def test_nobody_waits_for_a_pipe_of_a_guest(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, Sandbox(mounts=[Mount(folder, "/shared")]) as sbx:
+            pipe = Path(folder, "pipe")
+            os.mkfifo(pipe)  # as one of a linux sandbox can
+            sbx.files.write("/tmp/new", "theirs")
+            for wait in (lambda: sbx.files.download("/tmp/new", pipe), lambda: sbx.files.upload(pipe, "/tmp/got")):
+                with self.assertRaises(OSError):
+                    wait()
+            other_end = os.open(pipe, os.O_RDWR)
+            try:
+                for wait in (lambda: sbx.files.download("/tmp/new", pipe), lambda: sbx.files.upload(pipe, "/tmp/got")):
+                    with self.assertRaises(PermissionError):
+                        wait()
+            finally:
+                os.close(other_end)
+            self.assertFalse(sbx.files.exists("/tmp/got"))
+
     def test_no_link_of_a_guest_in_a_mounted_folder_leads_out(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             shared, other = Path(folder, "shared"), Path(folder, "other")

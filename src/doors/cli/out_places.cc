@@ -44,8 +44,10 @@ OutPlaces::Place OutPlaces::find(const CopyOut& copy) {
   struct stat there{};
   const bool is_there = target->found && ::fstat(target->found.get(), &there) == 0;
   if (is_there && S_ISDIR(there.st_mode)) fail(EISDIR);
-  // A device or a pipe takes the bytes itself: it must not be replaced by a file.
+  // A device or a pipe takes the bytes itself: it must not be replaced by a file. One of a guest's
+  // would be waited for as long as that likes.
   if (is_there && !S_ISREG(there.st_mode)) {
+    if (target->is_guests) throw pipe_of_guests("--out: cannot write " + copy.host_path);
     place.held = std::move(target->found);
     return place;
   }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,12 +33,16 @@ bool is_mounted(const std::vector<Mount>& mounts, const std::filesystem::path& p
 }
 
 // In a folder that guests may write to an earlier one may have put a link in its place, to have what
-// this one is given.
+// this one is given, or a pipe, to keep it waiting.
 UniqueFd open_script(const std::string& path) {
-  const auto found = guest_folders().open(path);
-  if (!found)
-    throw HostError("cannot read " + std::string(found.error().sentence()), found.error().code());
-  UniqueFd file(::open(descriptor_path(*found).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  const auto place = guest_folders().find(path, GuestFolders::LastLink::followed);
+  if (!place)
+    throw HostError("cannot read " + std::string(place.error().sentence()), place.error().code());
+  if (!place->found) throw HostError::from_errno("cannot read " + path, ENOENT);
+  struct stat there{};
+  if (place->is_guests && ::fstat(place->found.get(), &there) == 0 && !S_ISREG(there.st_mode))
+    throw pipe_of_guests("cannot read " + path);
+  UniqueFd file(::open(descriptor_path(place->found).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!file) throw HostError::from_errno("cannot read " + path, errno);
   return file;
 }

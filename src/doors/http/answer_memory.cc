@@ -113,7 +113,8 @@ class AnswerMemory::Remembering final : public Exchange {
   std::atomic<bool> answered_ = false;
 };
 
-std::shared_ptr<Exchange> AnswerMemory::admit(const Request& request, std::string_view scope,
+std::shared_ptr<Exchange> AnswerMemory::admit(const Request& request, std::string_view owner,
+                                              std::string_view scope,
                                               std::shared_ptr<Exchange> exchange,
                                               const Reject& reject) {
   const std::string_view key = request.field("Idempotency-Key");
@@ -131,6 +132,7 @@ std::shared_ptr<Exchange> AnswerMemory::admit(const Request& request, std::strin
   const auto [it, is_new] = entries_.try_emplace(name);
   Entry& entry = it->second;
   if (is_new) {
+    entry.owner = owner;
     entry.scope = scope;
     entry.content = std::move(content);
     lock.unlock();
@@ -166,8 +168,10 @@ std::vector<std::shared_ptr<Exchange>> AnswerMemory::finish(const std::string& n
   entry.since = now_();
   entry.is_too_large = is_too_large(answer);
   if (!entry.is_too_large) entry.answer = answer;
-  order_.push_back(name);
-  entry.place = std::prev(order_.end());
+  Share& share = owners_[entry.owner];
+  share.order.push_back(name);
+  entry.place = std::prev(share.order.end());
+  share.bytes += bytes_of(entry);
   bytes_ += bytes_of(entry);
   std::deque<std::string>& scope = scopes_[entry.scope];
   scope.push_back(name);
@@ -203,8 +207,11 @@ bool AnswerMemory::is_too_large(const Response& answer) const {
 // The entry is a finished one.
 void AnswerMemory::erase(Entries::iterator it) {
   const Entry& entry = it->second;
+  const auto share = owners_.find(entry.owner);
+  share->second.bytes -= bytes_of(entry);
   bytes_ -= bytes_of(entry);
-  order_.erase(entry.place);
+  share->second.order.erase(entry.place);
+  if (share->second.order.empty()) owners_.erase(share);
   const auto scope = scopes_.find(entry.scope);
   std::erase(scope->second, it->first);
   if (scope->second.empty()) scopes_.erase(scope);
@@ -212,16 +219,27 @@ void AnswerMemory::erase(Entries::iterator it) {
 }
 
 void AnswerMemory::make_room() {
+  drop_old();
+  const auto bytes = [](const auto& owner) { return owner.second.bytes; };
+  while (bytes_ > limits_.bytes)
+    erase(entries_.find(std::ranges::max_element(owners_, {}, bytes)->second.order.front()));
+}
+
+void AnswerMemory::drop_old() {
   const auto oldest_kept = now_() - limits_.age;
-  while (!order_.empty()) {
-    const auto it = entries_.find(order_.front());
-    if (bytes_ <= limits_.bytes && it->second.since >= oldest_kept) return;
-    erase(it);
+  for (auto owner = owners_.begin(); owner != owners_.end();) {
+    const std::list<std::string>& order = owner->second.order;
+    const auto oldest = entries_.find(order.front());
+    const auto next =
+        oldest->second.since >= oldest_kept || order.size() == 1 ? std::next(owner) : owner;
+    if (oldest->second.since < oldest_kept) erase(oldest);
+    owner = next;
   }
 }
 
 std::uint64_t AnswerMemory::bytes_of(const Entry& entry) {
-  std::uint64_t bytes = entry_bytes + entry.scope.size() * 4 + entry.answer.body.size();
+  std::uint64_t bytes =
+      entry_bytes + entry.owner.size() + entry.scope.size() * 4 + entry.answer.body.size();
   for (const auto& [name, value] : entry.answer.fields) bytes += name.size() + value.size();
   return bytes;
 }

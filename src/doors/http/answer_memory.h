@@ -7,7 +7,8 @@
 // An answer by which nothing was done, such as "not now", is not kept: the next one is a new try.
 //
 // What is kept is bounded: 64 answers of one asker and address, some megabytes and an hour of all;
-// the oldest go first. Of an answer that is too large only that it was given is kept. Thread-safe.
+// the oldest go first, of the owner that has most: nobody's push out what somebody else may ask for
+// again. Of an answer that is too large only that it was given is kept. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -15,6 +16,7 @@
 #include <deque>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -44,13 +46,16 @@ class AnswerMemory {
   AnswerMemory& operator=(const AnswerMemory&) = delete;
 
   // The exchange by which to handle the request; null: it is answered, or will be.
-  // `scope` names asker and address. A request without a key is passed through.
-  std::shared_ptr<Exchange> admit(const Request& request, std::string_view scope,
-                                  std::shared_ptr<Exchange> exchange, const Reject& reject);
+  // `scope` names asker and address, and `owner` whose memory it takes. A request without a key is
+  // passed through.
+  std::shared_ptr<Exchange> admit(const Request& request, std::string_view owner,
+                                  std::string_view scope, std::shared_ptr<Exchange> exchange,
+                                  const Reject& reject);
 
  private:
   class Remembering;
   struct Entry {
+    std::string owner;
     std::string scope;
     std::string content;  // digest of it
     std::chrono::steady_clock::time_point since;
@@ -60,9 +65,13 @@ class AnswerMemory {
     std::chrono::milliseconds blank_interval{0};
     Response answer;
     std::vector<std::shared_ptr<Exchange>> waiting;
-    std::list<std::string>::iterator place;  // in order_, once it is finished
+    std::list<std::string>::iterator place;  // in the order of its owner, once it is finished
   };
   using Entries = std::unordered_map<std::string, Entry>;
+  struct Share {
+    std::list<std::string> order;  // of what is finished, the oldest first
+    std::uint64_t bytes = 0;
+  };
 
   std::vector<std::shared_ptr<Exchange>> finish(const std::string& name, const Response& answer);
   std::vector<std::shared_ptr<Exchange>> forget(const std::string& name);
@@ -70,13 +79,14 @@ class AnswerMemory {
   bool is_too_large(const Response& answer) const;
   void erase(Entries::iterator it) REQUIRES(mutex_);
   void make_room() REQUIRES(mutex_);
+  void drop_old() REQUIRES(mutex_);
   static std::uint64_t bytes_of(const Entry& entry);
 
   const Limits limits_;
   const Clock now_;
   Mutex mutex_;
-  Entries entries_ GUARDED_BY(mutex_);               // by scope and key
-  std::list<std::string> order_ GUARDED_BY(mutex_);  // of those that are finished, the oldest first
+  Entries entries_ GUARDED_BY(mutex_);                      // by scope and key
+  std::map<std::string, Share> owners_ GUARDED_BY(mutex_);  // who have what is finished
   std::unordered_map<std::string, std::deque<std::string>> scopes_
       GUARDED_BY(mutex_);  // the same by scope
   std::uint64_t bytes_ GUARDED_BY(mutex_) = 0;

@@ -40,8 +40,9 @@ class AnswerMemoryTest : public ::testing::Test {
             .body = body};
   }
   // The exchange to answer by; null: it is answered, or waits.
-  std::shared_ptr<Exchange> ask(Got& got, const Request& request, std::string_view scope = "me") {
-    return memory_.admit(request, scope, std::make_shared<RecordingExchange>(got),
+  std::shared_ptr<Exchange> ask(Got& got, const Request& request, std::string_view scope = "me",
+                                std::string_view owner = "") {
+    return memory_.admit(request, owner, scope, std::make_shared<RecordingExchange>(got),
                          [](int status, std::string_view reason) {
                            return text_response(status, std::string(reason));
                          });
@@ -51,6 +52,16 @@ class AnswerMemoryTest : public ::testing::Test {
       if (name == "X-Cloche-Replayed") return value == "true";
     }
     return false;
+  }
+
+  void answer(const std::string& key, std::string_view scope, std::size_t bytes,
+              std::string_view owner = "") {
+    Got got;
+    ask(got, request(key), scope, owner)->send(json_response(200, std::string(bytes, 'x')));
+  }
+  bool is_kept(const std::string& key, std::string_view scope, std::string_view owner = "") {
+    Got got;
+    return ask(got, request(key), scope, owner) == nullptr;
   }
 
   std::chrono::steady_clock::time_point now_{};
@@ -168,15 +179,6 @@ TEST_F(AnswerMemoryTest, OfALargeAnswerOnlyThatItWasGivenIsKept) {
 }
 
 TEST_F(AnswerMemoryTest, TheOldestGoFirst) {
-  const auto answer = [&](const std::string& key, std::string_view scope, std::size_t bytes) {
-    Got got;
-    ask(got, request(key), scope)->send(json_response(200, std::string(bytes, 'x')));
-  };
-  const auto is_kept = [&](const std::string& key, std::string_view scope) {
-    Got got;
-    auto exchange = ask(got, request(key), scope);
-    return exchange == nullptr;
-  };
   for (const char* key : {"1", "2", "3", "4"}) answer(key, "a", 10);
   EXPECT_FALSE(is_kept("1", "a"));
   for (const char* key : {"2", "3", "4"}) EXPECT_TRUE(is_kept(key, "a"));
@@ -186,6 +188,18 @@ TEST_F(AnswerMemoryTest, TheOldestGoFirst) {
   EXPECT_TRUE(is_kept("large", "b9"));
   now_ += std::chrono::hours(2);
   EXPECT_FALSE(is_kept("large", "b9"));
+}
+
+// Who asks for something once more would have it done twice.
+TEST_F(AnswerMemoryTest, NobodysPushOutAnothersAnswers) {
+  answer("mine", "a", 900, "me");
+  for (int i = 0; i < 100; ++i) answer("large", "b" + std::to_string(i), 900, "other");
+  EXPECT_TRUE(is_kept("mine", "a", "me"));
+  EXPECT_FALSE(is_kept("large", "b0", "other"));
+  EXPECT_TRUE(is_kept("large", "b99", "other"));
+  now_ += std::chrono::hours(2);
+  EXPECT_FALSE(is_kept("mine", "a", "me"));
+  EXPECT_FALSE(is_kept("large", "b99", "other"));
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ void ask_consent(Call& call, const std::vector<std::string>& rules, const std::s
                              {"params", question(rules, sandbox, reason, true)}}}}},
                          {"requestState", call.hub().states().make(holds_for)}}};
   }
-  if (!call.hub().states().take(state, holds_for)) {
+  if (!call.hub().states().take(call.scope().owner, state, holds_for)) {
     throw ProtocolError{code::invalid_params,
                         "'requestState' is not of this call, too old, or was used: call again "
                         "without it"};

@@ -244,8 +244,8 @@ HttpDoor::Tenant HttpDoor::tenant(const std::string& owner) {
   const MutexLock lock(mutex_);
   Tenant& its = tenants_[owner];
   if (!its.own) {
-    its.own = parts_.hub.make_space();
-    its.named = parts_.hub.make_space();
+    its.own = parts_.hub.make_space(owner);
+    its.named = parts_.hub.make_space(owner);
   }
   return its;
 }
@@ -259,14 +259,19 @@ std::shared_ptr<Peer> HttpDoor::session(const std::string& id, const std::string
 }
 
 std::string HttpDoor::open_session(const std::string& owner) {
+  // Where there are no tokens nobody leaves a place to others.
+  std::optional<ShareLimit::Permit> place =
+      owner.empty() ? places_.acquire() : places_.acquire(owner);
+  if (!place) return {};
   const Tenant its = tenant(owner);
   const auto peer = std::make_shared<Peer>(
-      parts_.hub, Scope{parts_.hub.make_space(), its.named, its.subscriptions, owner});
+      parts_.hub, Scope{parts_.hub.make_space(owner), its.named, its.subscriptions, owner});
   const std::string id = random_uuid();
   {
     const MutexLock lock(mutex_);
-    if (stopping_ || sessions_.size() >= session_limit) return {};
-    sessions_.emplace(id, Session{owner, peer, std::chrono::steady_clock::now()});
+    if (stopping_) return {};
+    sessions_.emplace(id,
+                      Session{owner, peer, std::chrono::steady_clock::now(), *std::move(place)});
   }
   watch(id);
   return id;

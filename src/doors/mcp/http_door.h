@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/share_limit.h"
 #include "doors/http/origin_guard.h"
 #include "doors/http/server.h"
 #include "doors/http/token_store.h"
@@ -30,7 +31,7 @@ class HttpDoor {
     const http::TokenStore& tokens;
     const http::OriginGuard& guard;
   };
-  static constexpr std::size_t session_limit = 10'000;
+  static constexpr std::size_t session_limit = 10'000;  // one token has three quarters at most
   static constexpr std::chrono::hours idle_timeout{1};  // of a session
 
   explicit HttpDoor(Parts parts) : parts_(parts) {}
@@ -58,6 +59,7 @@ class HttpDoor {
     std::string owner;
     std::shared_ptr<Peer> peer;
     std::chrono::steady_clock::time_point last_use;
+    ShareLimit::Permit place;
   };
   using ExchangePtr = std::shared_ptr<http::Exchange>;
 
@@ -79,6 +81,7 @@ class HttpDoor {
   void remove(const std::string& owner, const http::Request& request, const ExchangePtr& exchange);
 
   const Parts parts_;
+  ShareLimit places_{session_limit};
   Mutex mutex_;
   std::map<std::string, Tenant> tenants_ GUARDED_BY(mutex_);
   std::map<std::string, Session> sessions_ GUARDED_BY(mutex_);

@@ -20,24 +20,45 @@ std::optional<ToolSet> tool_set_of(std::string_view name) {
   return std::nullopt;
 }
 
+namespace {
+
+std::shared_ptr<ShareLimit> limit_of(const HubOptions& options) {
+  const std::size_t of_owner = options.sandbox_limit_per_owner;
+  return std::make_shared<ShareLimit>(options.sandbox_limit,
+                                      of_owner != 0 ? of_owner : options.sandbox_limit);
+}
+
+}  // namespace
+
 Hub::Hub(HubOptions options, EngineMaker engine, session::WorkerPool& pool)
-    : options_(std::move(options)), engine_(std::move(engine)), pool_(pool) {
+    : options_(std::move(options)),
+      engine_(std::move(engine)),
+      pool_(pool),
+      sandboxes_(limit_of(options_)),
+      snapshots_(limit_of(options_)) {
   for (const std::string& rule : options_.allow) (void)net::Rule(rule);
   for (const std::string& rule : options_.sandbox.network.allow) (void)net::Rule(rule);
 }
 
-std::shared_ptr<void> Hub::count_one() {
+std::shared_ptr<void> Hub::count_snapshot(const std::string& owner) {
+  return count_one(snapshots_, owner, "snapshots");
+}
+
+std::shared_ptr<void> Hub::count_one(const std::shared_ptr<ShareLimit>& all,
+                                     const std::string& owner, std::string_view what) {
   if (options_.refusal) {
     if (std::string why = options_.refusal(); !why.empty()) throw ToolError{std::move(why)};
   }
-  if (sandboxes_->fetch_add(1) >= options_.sandbox_limit) {
-    sandboxes_->fetch_sub(1);
-    throw ToolError{
-        fmt::format("there are {} sandboxes already: delete one with the tool sandbox_delete",
-                    options_.sandbox_limit)};
+  std::optional<ShareLimit::Permit> permit = all->acquire(owner);
+  if (!permit) {
+    const bool are_its = all->held() < options_.sandbox_limit;
+    throw ToolError{fmt::format("there are {} {}{} already: delete one first",
+                                are_its ? options_.sandbox_limit_per_owner : options_.sandbox_limit,
+                                what, are_its ? " of yours" : "")};
   }
-  return {static_cast<void*>(sandboxes_.get()),
-          [count = sandboxes_](void*) { count->fetch_sub(1); }};
+  // It may outlive this.
+  using Counted = std::pair<std::shared_ptr<ShareLimit>, ShareLimit::Permit>;
+  return std::make_shared<Counted>(all, *std::move(permit));
 }
 
 std::shared_ptr<Box> Hub::add_box(Space& space, NewBox about, const SandboxOptions& options) {
@@ -46,12 +67,13 @@ std::shared_ptr<Box> Hub::add_box(Space& space, NewBox about, const SandboxOptio
 }
 
 std::shared_ptr<Box> Hub::add_box(Space& space, NewBox about, Box::Maker maker) {
-  auto box = std::make_shared<Box>(Box::Facts{.name = about.name,
-                                              .parent = std::move(about.parent),
-                                              .count = count_one(),
-                                              .ttl = about.ttl,
-                                              .idle_timeout = options_.idle_timeout},
-                                   std::move(maker), pool_);
+  auto box =
+      std::make_shared<Box>(Box::Facts{.name = about.name,
+                                       .parent = std::move(about.parent),
+                                       .count = count_one(sandboxes_, space.owner(), "sandboxes"),
+                                       .ttl = about.ttl,
+                                       .idle_timeout = options_.idle_timeout},
+                            std::move(maker), pool_);
   if (space.add(box)) return box;
   throw ToolError{fmt::format("there is a sandbox '{}' already: take another name", about.name)};
 }

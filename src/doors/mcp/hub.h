@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/share_limit.h"
 #include "cloche/engine.h"
 #include "doors/mcp/request_states.h"
 #include "doors/mcp/space.h"
@@ -36,9 +36,12 @@ struct HubOptions {
   SandboxOptions sandbox;          // of every sandbox
   std::vector<std::string> allow;  // rules of the network that may be opened without asking
   ToolSet tools = ToolSet::all;
-  std::size_t sandbox_limit = 1000;           // of all clients
+  // Of all clients, and of one owner, 0: only that of all. Of snapshots as well, apart.
+  std::size_t sandbox_limit = 1000;
+  std::size_t sandbox_limit_per_owner = 0;
   std::chrono::milliseconds idle_timeout{0};  // of a sandbox; 0: none
-  std::function<std::string()> refusal;  // why none can be made now, one sentence; empty: it can
+  // Why none of either can be made now, one sentence; empty: it can.
+  std::function<std::string()> refusal;
 };
 
 class Hub {
@@ -56,7 +59,9 @@ class Hub {
   RequestStates& states() noexcept { return states_; }
   session::WorkerPool& pool() noexcept { return pool_; }
 
-  std::shared_ptr<Space> make_space() { return std::make_shared<Space>(timers_); }
+  std::shared_ptr<Space> make_space(const std::string& owner = {}) {
+    return std::make_shared<Space>(timers_, owner);
+  }
 
   // A box that is in `space` from now on. Throw ToolError.
   struct NewBox {
@@ -70,22 +75,25 @@ class Hub {
   // The one of that name; `default` is made where it is not there. Throws ToolError.
   std::shared_ptr<Box> box(const Scope& scope, const std::string& name);
 
-  std::size_t boxes() const noexcept { return *sandboxes_; }
+  std::size_t boxes() const { return sandboxes_->held(); }
+
+  // One more snapshot of that owner's, as long as it is held. Throws ToolError.
+  std::shared_ptr<void> count_snapshot(const std::string& owner);
 
   // Whether the operator lets all of these rules be opened without asking. Throws ToolError for
   // one that is none.
   bool covers(const std::vector<std::string>& rules) const;
 
  private:
-  std::shared_ptr<void> count_one();
+  std::shared_ptr<void> count_one(const std::shared_ptr<ShareLimit>& all, const std::string& owner,
+                                  std::string_view what);
 
   const HubOptions options_;
   const EngineMaker engine_;
   session::WorkerPool& pool_;
   session::Timers timers_;
   RequestStates states_;
-  const std::shared_ptr<std::atomic<std::size_t>> sandboxes_ =
-      std::make_shared<std::atomic<std::size_t>>(0);
+  const std::shared_ptr<ShareLimit> sandboxes_, snapshots_;
 };
 
 }  // namespace cloche::mcp

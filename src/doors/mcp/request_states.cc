@@ -13,7 +13,6 @@
 namespace cloche::mcp {
 namespace {
 
-constexpr std::size_t taken_limit = 100'000;
 constexpr std::size_t nonce_bytes = 16;
 
 std::int64_t seconds_of(RequestStates::Time time) {
@@ -34,7 +33,8 @@ std::string RequestStates::make(std::string_view about, Time now) const {
   return fmt::format("{}.{}", head, seal(head, about));
 }
 
-bool RequestStates::take(std::string_view state, std::string_view about, Time now) {
+bool RequestStates::take(const std::string& owner, std::string_view state, std::string_view about,
+                         Time now) {
   const std::size_t end = state.rfind('.');
   if (end == std::string_view::npos) return false;
   const std::string head(state.substr(0, end));
@@ -46,10 +46,11 @@ bool RequestStates::take(std::string_view state, std::string_view about, Time no
   if (seconds_of(now) - made > std::chrono::seconds(lifetime).count()) return false;
 
   const MutexLock lock(mutex_);
-  std::erase_if(taken_, [&](const auto& entry) { return entry.second < now; });
+  std::map<std::string, Time>& own = taken_[owner];
+  std::erase_if(own, [&](const auto& entry) { return entry.second < now; });
   // No room to remember it: then it cannot be taken once.
-  if (taken_.size() >= taken_limit) return false;
-  return taken_.emplace(head, now + lifetime).second;
+  if (own.size() >= owner_limit) return false;
+  return own.emplace(head, now + lifetime).second;
 }
 
 }  // namespace cloche::mcp

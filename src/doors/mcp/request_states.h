@@ -24,8 +24,10 @@ class RequestStates {
 
   // `about` is all that it holds for.
   std::string make(std::string_view about, Time now = std::chrono::steady_clock::now()) const;
-  // Whether it was made here for the same, is not too old, and was not taken before.
-  bool take(std::string_view state, std::string_view about,
+  // Whether it was made here for the same, is not too old, and was not taken before. Of one owner
+  // so many are taken within a lifetime, and no more.
+  static constexpr std::size_t owner_limit = 1000;
+  bool take(const std::string& owner, std::string_view state, std::string_view about,
             Time now = std::chrono::steady_clock::now());
 
  private:
@@ -33,8 +35,8 @@ class RequestStates {
 
   std::array<std::byte, 32> key_;
   Mutex mutex_;
-  std::map<std::string, Time> taken_
-      GUARDED_BY(mutex_);  // by their head, until they are too old anyway
+  // By owner and head, until they are too old anyway.
+  std::map<std::string, std::map<std::string, Time>> taken_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cloche::mcp

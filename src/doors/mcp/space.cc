@@ -80,7 +80,7 @@ bool Space::empty() const {
 
 void Space::close() {
   std::map<std::string, std::shared_ptr<Box>> boxes;
-  std::map<std::string, LiveSandbox> snapshots;
+  std::map<std::string, Snapshot> snapshots;
   {
     const MutexLock lock(mutex_);
     closed_ = true;
@@ -90,13 +90,13 @@ void Space::close() {
   for (const auto& [name, box] : boxes) box->close();
 }
 
-void Space::save(const std::string& name, LiveSandbox live) {
+void Space::save(const std::string& name, LiveSandbox live, std::shared_ptr<void> count) {
   const MutexLock lock(mutex_);
   if (snapshots_.size() >= snapshot_limit) {
     throw ToolError{
         fmt::format("there are {} snapshots already: delete one first", snapshot_limit)};
   }
-  if (!snapshots_.emplace(name, std::move(live)).second) {
+  if (!snapshots_.emplace(name, Snapshot{std::move(count), std::move(live)}).second) {
     throw ToolError{fmt::format(
         "there is a snapshot '{}' already: take another name, or delete that one first", name)};
   }
@@ -106,15 +106,15 @@ std::optional<LiveSandbox> Space::snapshot(const std::string& name) const {
   const MutexLock lock(mutex_);
   const auto found = snapshots_.find(name);
   if (found == snapshots_.end()) return std::nullopt;
-  return found->second;
+  return found->second.live;
 }
 
 bool Space::drop(const std::string& name) {
-  LiveSandbox dropped;  // goes without the lock
+  Snapshot dropped;  // goes without the lock
   const MutexLock lock(mutex_);
   const auto found = snapshots_.find(name);
   if (found == snapshots_.end()) return false;
-  dropped = found->second;
+  dropped = std::move(found->second);
   snapshots_.erase(found);
   return true;
 }
@@ -122,7 +122,7 @@ bool Space::drop(const std::string& name) {
 std::vector<std::string> Space::snapshots() const {
   const MutexLock lock(mutex_);
   std::vector<std::string> names;
-  for (const auto& [name, live] : snapshots_) names.push_back(name);
+  for (const auto& [name, snapshot] : snapshots_) names.push_back(name);
   return names;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -23,10 +24,14 @@ bool is_name(std::string_view text);
 
 class Space : public std::enable_shared_from_this<Space> {
  public:
-  explicit Space(session::Timers& timers) : timers_(timers) {}
+  // `owner`: whose sandboxes they are, for limits.
+  explicit Space(session::Timers& timers, std::string owner = {})
+      : timers_(timers), owner_(std::move(owner)) {}
   ~Space();
   Space(const Space&) = delete;
   Space& operator=(const Space&) = delete;
+
+  const std::string& owner() const noexcept { return owner_; }
 
   std::shared_ptr<Box> find(const std::string& name) const;  // null: there is none
   std::vector<std::shared_ptr<Box>> all() const;             // by name
@@ -38,8 +43,9 @@ class Space : public std::enable_shared_from_this<Space> {
   // Closes all; takes no more.
   void close();
 
-  // Of snapshots. Throws ToolError where there are too many, or the name is taken.
-  void save(const std::string& name, LiveSandbox live);
+  // Of snapshots. Throws ToolError where there are too many, or the name is taken. `count` is given
+  // back with it, as a box's.
+  void save(const std::string& name, LiveSandbox live, std::shared_ptr<void> count);
   std::optional<LiveSandbox> snapshot(const std::string& name) const;
   bool drop(const std::string& name);
   std::vector<std::string> snapshots() const;
@@ -48,9 +54,14 @@ class Space : public std::enable_shared_from_this<Space> {
   void watch(const std::shared_ptr<Box>& box);
 
   session::Timers& timers_;
+  const std::string owner_;
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<Box>> boxes_ GUARDED_BY(mutex_);
-  std::map<std::string, LiveSandbox> snapshots_ GUARDED_BY(mutex_);
+  struct Snapshot {
+    std::shared_ptr<void> count;
+    LiveSandbox live;
+  };
+  std::map<std::string, Snapshot> snapshots_ GUARDED_BY(mutex_);
   bool closed_ GUARDED_BY(mutex_) = false;
 };
 

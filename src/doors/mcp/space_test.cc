@@ -67,6 +67,44 @@ TEST_F(SpaceTest, ThereMayBeSoMany) {
   EXPECT_EQ(fault_of([&] { (void)hub.box(scope, default_name); }), "");
 }
 
+TEST_F(SpaceTest, OneOwnerLeavesPlacesToOthers) {
+  Hub shared{{.sandbox_limit = 4, .sandbox_limit_per_owner = 3},
+             []() -> Engine& { throw std::runtime_error("there is no engine here"); },
+             pool};
+  const auto mine = shared.make_space("me"), also_mine = shared.make_space("me"),
+             yours = shared.make_space("you");
+  const auto fault = [&](Space& space, const char* name) {
+    return fault_of([&] { (void)shared.add_box(space, {.name = name}, SandboxOptions()); });
+  };
+  for (const char* name : {"a", "b"}) EXPECT_EQ(fault(*mine, name), "");
+  EXPECT_EQ(fault(*also_mine, "c"), "");
+  EXPECT_EQ(fault(*mine, "d"), "there are 3 sandboxes of yours already: delete one first");
+  EXPECT_EQ(fault(*yours, "a"), "");
+  EXPECT_EQ(fault(*yours, "b"), "there are 4 sandboxes already: delete one first");
+  EXPECT_TRUE(mine->remove("a"));
+  EXPECT_EQ(shared.boxes(), 3U);
+  EXPECT_EQ(fault(*yours, "b"), "");
+}
+
+TEST_F(SpaceTest, SnapshotsOfAllItsSpacesAreAnOwners) {
+  Hub shared{{.sandbox_limit = 3, .sandbox_limit_per_owner = 2},
+             []() -> Engine& { throw std::runtime_error("there is no engine here"); },
+             pool};
+  const auto first = shared.make_space("me"), second = shared.make_space("me");
+  const auto fault = [&](Space& space, const char* name) {
+    return fault_of([&] { space.save(name, {}, shared.count_snapshot(space.owner())); });
+  };
+  EXPECT_EQ(fault(*first, "a"), "");
+  EXPECT_EQ(fault(*second, "a"), "");
+  EXPECT_EQ(fault(*second, "b"), "there are 2 snapshots of yours already: delete one first");
+  EXPECT_EQ(fault(*shared.make_space("you"), "a"), "");
+  EXPECT_TRUE(first->drop("a"));
+  EXPECT_EQ(fault(*second, "b"), "");
+  first->close();
+  second->close();
+  EXPECT_EQ(fault(*first, "c"), "");
+}
+
 TEST_F(SpaceTest, ABoxThatWasClosedDoesItsCallsAndHasNoSandbox) {
   const auto box = hub.box(scope, default_name);
   std::promise<std::string> told;

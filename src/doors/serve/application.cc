@@ -248,9 +248,10 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
 
 std::shared_ptr<http::Exchange> Application::remembered(const http::Request& request, bool is_rest,
                                                         std::shared_ptr<http::Exchange> exchange) {
-  const std::string scope =
-      fmt::format("{}\n{}", digest_of(request.field("Authorization")), request.path);
-  return answers_.admit(request, scope, std::move(exchange),
+  const std::string_view said = request.field("Authorization");
+  const std::string owner = parts_.tokens.owner_of_header(said).value_or("");
+  const std::string scope = fmt::format("{}\n{}", digest_of(said), request.path);
+  return answers_.admit(request, owner, scope, std::move(exchange),
                         [this, is_rest](int status, std::string_view reason) {
                           return refuse(is_rest, status, reason);
                         });

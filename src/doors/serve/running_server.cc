@@ -151,7 +151,13 @@ void RunningServer::make_doors() {
 // Those whose protocols are others'.
 void RunningServer::make_agents_doors() {
   mcp_hub_.emplace(
-      mcp_options(options_, [this] { return is_ending_ ? ending_sentence() : std::string(); }),
+      mcp_options(options_,
+                  [this]() -> std::string {
+                    if (is_ending_) return ending_sentence();
+                    return sessions_.room().is_over_memory()
+                               ? "the server has no memory for more: delete something, or try again"
+                               : "";
+                  }),
       [this]() -> Engine& { return process_.engine; }, workers_);
   mcp_.emplace(mcp::HttpDoor::Parts{*mcp_hub_, tokens_, mcp_guard_});
   boxes_.emplace(process_.engine, sessions_, workers_, e2b_options(options_),

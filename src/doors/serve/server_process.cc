@@ -77,6 +77,7 @@ mcp::HubOptions mcp_options(const Options& options, std::function<std::string()>
   hub.allow = options.mcp_allow;
   hub.tools = options.mcp_tools;
   hub.sandbox_limit = options.sessions.session_limit;
+  hub.sandbox_limit_per_owner = options.sessions.session_limit_per_owner;
   hub.idle_timeout = options.sessions.idle_timeout;
   hub.refusal = std::move(refusal);
   return hub;

@@ -401,7 +401,7 @@ ssh_channel Connection::open_session_channel() {
       std::make_unique<SessionChannel>(channel, std::move(use), wake_, client_name(),
                                        Saving{[this] { return parts_.sessions.save(session_); },
                                               [this] { parts_.sessions.save_soon(session_); }},
-                                       parts_.folders));
+                                       FoldersOfOwner(parts_.folders, owner())));
   return channel;
 }
 

@@ -15,8 +15,8 @@ class OpenFoldersTest : public ::testing::Test {
  protected:
   // All of them are there for that sandbox, and no more.
   void expect_all_free(const void* whose) {
-    EXPECT_TRUE(folders_->take(whose, OpenFolders::sandbox_limit));
-    EXPECT_FALSE(folders_->take(whose, OpenFolders::sandbox_limit + 1));
+    EXPECT_TRUE(folders_->take("", whose, OpenFolders::sandbox_limit));
+    EXPECT_FALSE(folders_->take("", whose, OpenFolders::sandbox_limit + 1));
   }
 
   const std::shared_ptr<OpenFolders> folders_ = std::make_shared<OpenFolders>();
@@ -24,9 +24,9 @@ class OpenFoldersTest : public ::testing::Test {
 };
 
 TEST_F(OpenFoldersTest, EachSandboxHasItsOwn) {
-  Share all = folders_->take(&one_, OpenFolders::sandbox_limit);
+  Share all = folders_->take("", &one_, OpenFolders::sandbox_limit);
   ASSERT_TRUE(all);
-  EXPECT_FALSE(folders_->take(&one_, 1));
+  EXPECT_FALSE(folders_->take("", &one_, 1));
   expect_all_free(&other_);
   all.reset();
   expect_all_free(&one_);
@@ -37,16 +37,28 @@ TEST_F(OpenFoldersTest, AllTogetherHaveALimit) {
   const std::array<char, owners + 1> whose{};
   std::vector<Share> shares;
   for (std::size_t i = 0; i + 1 < owners; ++i)
-    shares.push_back(folders_->take(&whose[i], OpenFolders::sandbox_limit));
-  EXPECT_FALSE(folders_->take(&whose[owners], OpenFolders::sandbox_limit));
+    shares.push_back(folders_->take("", &whose[i], OpenFolders::sandbox_limit));
+  EXPECT_FALSE(folders_->take("", &whose[owners], OpenFolders::sandbox_limit));
   shares.clear();
   expect_all_free(&whose[owners]);
 }
 
+TEST_F(OpenFoldersTest, AnOwnerLeavesRoomToOthers) {
+  constexpr std::size_t sandboxes = OpenFolders::owner_limit / OpenFolders::sandbox_limit;
+  const std::array<char, sandboxes + 1> whose{};
+  std::vector<Share> shares;
+  for (std::size_t i = 0; i < sandboxes; ++i)
+    shares.push_back(folders_->take("me", &whose[i], OpenFolders::sandbox_limit));
+  EXPECT_FALSE(folders_->take("me", &whose[sandboxes], OpenFolders::sandbox_limit));
+  EXPECT_TRUE(FoldersOfOwner(*folders_, "you").take(&one_, OpenFolders::sandbox_limit));
+  shares.pop_back();
+  EXPECT_TRUE(FoldersOfOwner(*folders_, "me").take(&one_, OpenFolders::sandbox_limit));
+}
+
 TEST_F(OpenFoldersTest, EmptyFoldersAreGivenBackInAnyOrder) {
-  Share first = folders_->take(&one_, 0);
-  Share second = folders_->take(&one_, 0);
-  Share some = folders_->take(&one_, 3);
+  Share first = folders_->take("", &one_, 0);
+  Share second = folders_->take("", &one_, 0);
+  Share some = folders_->take("", &one_, 3);
   ASSERT_TRUE(first && second && some);
   some.reset();
   first.reset();
@@ -55,11 +67,11 @@ TEST_F(OpenFoldersTest, EmptyFoldersAreGivenBackInAnyOrder) {
 }
 
 TEST_F(OpenFoldersTest, AShareThatMovedIsGivenBackOnce) {
-  Share from = folders_->take(&one_, 5);
+  Share from = folders_->take("", &one_, 5);
   ASSERT_TRUE(from);
   OpenFolders::Share to = *std::move(from);
   from.reset();
-  EXPECT_FALSE(folders_->take(&one_, OpenFolders::sandbox_limit));
+  EXPECT_FALSE(folders_->take("", &one_, OpenFolders::sandbox_limit));
   to = {};
   expect_all_free(&one_);
 }

@@ -107,10 +107,10 @@ bool is_one_command(std::string_view command) {
   return quote == Quote::none;
 }
 
-ScpServer::ScpServer(Sandbox& sandbox, OpenFolders& folders, ScpOptions options)
+ScpServer::ScpServer(Sandbox& sandbox, FoldersOfOwner folders, ScpOptions options)
     : sandbox_(sandbox),
       files_(sandbox.files()),
-      open_folders_(folders),
+      open_folders_(std::move(folders)),
       options_(std::move(options)) {}
 ScpServer::~ScpServer() = default;
 

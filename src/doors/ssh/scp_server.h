@@ -36,7 +36,7 @@ bool is_one_command(std::string_view command);
 class ScpServer final : public FileProtocol {
  public:
   // Both outlive it.
-  ScpServer(Sandbox& sandbox, OpenFolders& folders, ScpOptions options);
+  ScpServer(Sandbox& sandbox, FoldersOfOwner folders, ScpOptions options);
   ~ScpServer() override;
   ScpServer(const ScpServer&) = delete;
   ScpServer& operator=(const ScpServer&) = delete;
@@ -73,7 +73,7 @@ class ScpServer final : public FileProtocol {
 
   Sandbox& sandbox_;
   Files& files_;
-  OpenFolders& open_folders_;
+  FoldersOfOwner open_folders_;
   const ScpOptions options_;
   std::string pending_;
   bool begun_ = false;

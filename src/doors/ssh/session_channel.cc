@@ -73,13 +73,13 @@ SessionChannel& self_of(void* data) { return *static_cast<SessionChannel*>(data)
 }  // namespace
 
 SessionChannel::SessionChannel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake,
-                               std::string client, Saving saving, OpenFolders& folders)
+                               std::string client, Saving saving, FoldersOfOwner folders)
     : Channel(handle),
       sandbox_(std::move(sandbox)),
       wake_(wake),
       client_(std::move(client)),
       saving_(std::move(saving)),
-      folders_(folders) {
+      folders_(std::move(folders)) {
   set_callbacks();
 }
 

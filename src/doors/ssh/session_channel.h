@@ -35,7 +35,7 @@ class SessionChannel final : public Channel {
   // before the client is told that what it started has ended; the client hears of an error of it.
   // `saving.soon` where a program that runs is given input: a shell may never end.
   SessionChannel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake,
-                 std::string client, Saving saving, OpenFolders& folders);
+                 std::string client, Saving saving, FoldersOfOwner folders);
   ~SessionChannel() override;  // kills what runs in it
   // Closed by the client, a terminal is hung up at once. What runs without one gets what the client
   // has sent, and has a while to end; nobody gets what it says.
@@ -70,7 +70,7 @@ class SessionChannel final : public Channel {
   const Wake& wake_;
   const std::string client_;
   const Saving saving_;
-  OpenFolders& folders_;
+  FoldersOfOwner folders_;
   std::optional<Result<void>> saved_;  // how that went
   ssh_channel_callbacks_struct requests_{};
 

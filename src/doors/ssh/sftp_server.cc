@@ -45,11 +45,11 @@ Result<void> keep_owner(const Result<FileInfo>& info,
 
 }  // namespace
 
-SftpServer::SftpServer(Sandbox& sandbox, OpenFolders& folders, SymlinkOrder symlinks,
+SftpServer::SftpServer(Sandbox& sandbox, FoldersOfOwner folders, SymlinkOrder symlinks,
                        std::function<Result<void>()> save)
     : sandbox_(sandbox),
       files_(sandbox.files()),
-      folders_(folders),
+      folders_(std::move(folders)),
       symlinks_(symlinks),
       save_(std::move(save)) {}
 SftpServer::~SftpServer() = default;

@@ -33,7 +33,7 @@ class SftpServer final : public FileProtocol {
   // `sandbox` and `folders` outlive it. Relative paths start in the home folder. `symlinks`: what
   // the client puts first when it asks for one. `save` is called before the client is told that a
   // file is closed, or that something has changed; the client hears of its error instead.
-  SftpServer(Sandbox& sandbox, OpenFolders& folders,
+  SftpServer(Sandbox& sandbox, FoldersOfOwner folders,
              SymlinkOrder symlinks = SymlinkOrder::target_first,
              std::function<Result<void>()> save = {});
   ~SftpServer() override;
@@ -105,7 +105,7 @@ class SftpServer final : public FileProtocol {
 
   Sandbox& sandbox_;
   Files& files_;
-  OpenFolders& folders_;
+  FoldersOfOwner folders_;
   const SymlinkOrder symlinks_;
   const std::function<Result<void>()> save_;
   std::string pending_;

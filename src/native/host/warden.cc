@@ -144,7 +144,8 @@ pid_t Warden::start_program(const char* word, int socket, int mounter) {
   posix_spawn_file_actions_addclosefrom_np(&plan.actions,
                                            warden::socket_fd + (mounter >= 0 ? 2 : 1));
   posix_spawn_file_actions_addchdir_np(&plan.actions, "/");
-  std::string name = program_.string(), first = word == nullptr ? "" : word;
+  // A guest reads of its pid 1 how this was called, and is told no folder of the machine.
+  std::string name = program_.filename().string(), first = word == nullptr ? "" : word;
   const char* const named = std::getenv("CLOCHE_CGROUP");
   std::string groups = named == nullptr ? "" : named;
   std::vector<char*> arguments{name.data()};
@@ -153,7 +154,7 @@ pid_t Warden::start_program(const char* word, int socket, int mounter) {
   arguments.push_back(nullptr);
   std::array<char*, 2> environment{gate_.empty() ? nullptr : gate_.data(), nullptr};
   pid_t pid = -1;
-  errno = ::posix_spawn(&pid, name.c_str(), &plan.actions, &plan.attributes, arguments.data(),
+  errno = ::posix_spawn(&pid, program_.c_str(), &plan.actions, &plan.attributes, arguments.data(),
                         environment.data());
   return errno == 0 ? pid : -1;
 }

@@ -20,7 +20,10 @@ namespace {
 
 constexpr std::uint32_t quotactl_fd_number = 443;
 
-constexpr std::array<std::uint32_t, 28> calls_of_machine{
+// From here on x86-64 has the calls of its x32 once more, and other machines have none.
+constexpr std::uint32_t first_of_x32 = 0x40000000;
+
+constexpr std::array calls_of_machine = std::to_array<std::uint32_t>({
     SYS_acct,
     SYS_add_key,
     SYS_adjtimex,
@@ -49,25 +52,35 @@ constexpr std::array<std::uint32_t, 28> calls_of_machine{
     SYS_syslog,
     SYS_userfaultfd,
     SYS_vhangup,
-};
+#if defined(__x86_64__)
+    SYS_ioperm,
+    SYS_iopl,
+#endif
+});
 
 }  // namespace
 
-// What is of another architecture has no number here, and the filter of programs refuses it.
+// Of another architecture, or of x32, there is nothing: each of these calls has another number there.
 bool leave_the_machine_alone() noexcept {
-  std::array<sock_filter, calls_of_machine.size() + 5> code{};
+  constexpr std::uint16_t load = BPF_LD | BPF_W | BPF_ABS, equal = BPF_JMP | BPF_JEQ | BPF_K,
+                          not_below = BPF_JMP | BPF_JGE | BPF_K, answer = BPF_RET | BPF_K;
+  std::array<sock_filter, calls_of_machine.size() + 7> code{};
   std::size_t size = 0;
-  const auto add = [&](unsigned kind, std::uint32_t value, std::size_t yes, std::size_t no) {
-    code[size++] = {static_cast<std::uint16_t>(kind), static_cast<std::uint8_t>(yes),
-                    static_cast<std::uint8_t>(no), value};
+  const auto add = [&](std::uint16_t kind, std::uint32_t value, std::size_t yes, std::size_t no) {
+    code[size++] = {kind, static_cast<std::uint8_t>(yes), static_cast<std::uint8_t>(no), value};
   };
-  add(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch), 0, 0);
-  add(BPF_JMP | BPF_JEQ | BPF_K, own_architecture, 0, calls_of_machine.size() + 1);
-  add(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr), 0, 0);
-  for (std::size_t i = 0; i < calls_of_machine.size(); ++i)
-    add(BPF_JMP | BPF_JEQ | BPF_K, calls_of_machine[i], calls_of_machine.size() - i, 0);
-  add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
-  add(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0);
+  const auto refuse = [](int error) {
+    return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error);
+  };
+  constexpr std::size_t calls = calls_of_machine.size();
+  add(load, offsetof(seccomp_data, arch), 0, 0);
+  add(equal, own_architecture, 0, calls + 4);
+  add(load, offsetof(seccomp_data, nr), 0, 0);
+  add(not_below, first_of_x32, calls + 2, 0);
+  for (std::size_t i = 0; i < calls; ++i) add(equal, calls_of_machine[i], calls - i, 0);
+  add(answer, SECCOMP_RET_ALLOW, 0, 0);
+  add(answer, refuse(EPERM), 0, 0);
+  add(answer, refuse(ENOSYS), 0, 0);
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
   const sock_fprog program{static_cast<unsigned short>(size), code.data()};
   return load_filter(program) == 0;

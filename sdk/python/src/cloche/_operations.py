@@ -281,9 +281,7 @@ def download(remote: StrPath, local: StrPath) -> Operation[None]:
     info = yield "files.stat", {"path": remote}
     target = Path(local_path(local))
     if info["type"] == "dir":
-        data = from_base64((yield "files.tarOut", {"path": remote})["data"])
-        with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-            extract(tar, target)
+        extract(from_base64((yield "files.tarOut", {"path": remote})["data"]), target)
         return
     if target.is_dir():
         target = target / os.path.basename(info["name"])

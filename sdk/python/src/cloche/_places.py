@@ -80,12 +80,13 @@ class Place:
     def __init__(self, path: str) -> None:
         self.path = path
         self._folder: Optional[int] = None
+        self._is_guests = False
         self._name = os.path.realpath(path)
         if not hasattr(os, "O_PATH"):
             return
         _read_kept()
         if _guests:
-            self._folder, self._name = _Walk(path).go()
+            self._folder, self._name, self._is_guests = _Walk(path).go()
 
     def __enter__(self) -> Place:
         return self
@@ -105,10 +106,17 @@ class Place:
     def open(self, flags: int, mode: int = 0o666, suffix: str = "") -> int:
         """A descriptor of it, or of what lies beside it."""
         flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        if self._is_guests:  # who waits for a pipe there waits for a guest
+            flags |= os.O_NONBLOCK
         try:
-            return os.open(self._name + suffix, flags, mode, dir_fd=self._folder)
+            opened = os.open(self._name + suffix, flags, mode, dir_fd=self._folder)
         except OSError as error:
             raise type(error)(error.errno, error.strerror, self.path) from None
+        kind = os.fstat(opened).st_mode
+        if not self._is_guests or stat.S_ISREG(kind) or stat.S_ISDIR(kind):
+            return opened
+        os.close(opened)
+        raise PermissionError(13, "it is no file, and lies in a folder that guests may write to", self.path)
 
     def make_folder(self) -> None:
         os.mkdir(self._name, dir_fd=self._folder)
@@ -129,11 +137,12 @@ class _Walk:
         self._steps: List[int] = []
         self._left: List[Tuple[str, int]] = []  # the next name last, with the step above which it may not lead
 
-    def go(self) -> Tuple[int, str]:
+    def go(self) -> Tuple[int, str, bool]:
+        """The folder, the name there, and whether guests may have put there what has it."""
         try:
             self._begin()
             self._push(self._path, 0)
-            return self._follow(), self._name
+            return self._follow(), self._name, any(_identity(step) in _guests for step in self._steps)
         except OSError as error:
             if error.filename is None:
                 raise

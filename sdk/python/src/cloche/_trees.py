@@ -1,56 +1,73 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders of a sandbox that are copied to this machine.
 
-Neither is what a guest has packed trusted, nor what it puts where the copy goes while that is made, which it can in a
-folder that it has by a mount. So every name is followed from the folder, which is held, and nothing leads out of that.
+Neither is what a guest has packed trusted (_archive.py), nor what it puts where the copy goes while that is made, which
+it can in a folder that it has by a mount. So every name is followed from the folder, which is held, and nothing leads out
+of that.
 """
 from __future__ import annotations
 
+import io
 import os
 import secrets
-import shutil
 import tarfile
 from pathlib import Path
 from types import TracebackType
 from typing import IO, List, Optional, Type
 
+from ._archive import Member, members
 from ._places import Place
 
 _MOST_LINKS = 40
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
-def extract(tar: tarfile.TarFile, target: Path) -> None:
+def extract(archive: bytes, target: Path) -> None:
     """Files and folders below `target`, which is made where it is not there, and links among them."""
     for folder in [*reversed(target.parents), target]:
         with Place(str(folder)) as place:
             if place.stat() is None:
                 place.make_folder()
     if os.open not in os.supports_dir_fd:  # nor are there folders of guests
-        tar.extractall(target, filter="data")
+        with tarfile.open(fileobj=_packed_anew(archive), mode="r:") as tar:
+            tar.extractall(target, filter="data")
         return
     with _Tree(str(target)) as tree:
         links = []
-        for member in tar:
+        for member in members(archive):
             if member.name.startswith("/") or ".." in member.name.split("/"):
                 continue
-            if member.issym():
-                links.append(member)
-            elif member.isdir():
+            if member.is_folder:
                 os.close(tree.enter(_names(member.name), make=True))
-            elif member.islnk():
-                tree.link(member.name, member.linkname)
-            elif member.isfile():
-                content = tar.extractfile(member)
-                assert content is not None
-                tree.write(member.name, member, content)
+            elif not _names(member.name):
+                continue  # the folder itself, as something else
+            elif member.is_symlink:
+                links.append(member)
+            elif member.is_link:
+                tree.link(member.name, member.target)
+            else:
+                tree.write(member)
         # Where a link leads is known once all of them are there: one may pass another, whose ".." is
         # then not where its name says.
-        made = [link.name for link in links if tree.symlink(link.name, link.linkname)]
-        while outside := [name for name in made if not tree.leads_below(name)]:
+        made = [link.name for link in links if tree.symlink(link.name, link.target)]
+        while outside := {name for name in made if not tree.leads_below(name)}:
             for name in outside:
                 tree.remove(name)
-                made.remove(name)
+            made = [name for name in made if name not in outside]
+
+
+def _packed_anew(archive: bytes) -> IO[bytes]:
+    """With what has been read of it, and nothing else."""
+    packed = io.BytesIO()
+    kinds = (("is_folder", tarfile.DIRTYPE), ("is_link", tarfile.LNKTYPE), ("is_symlink", tarfile.SYMTYPE))
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for member in members(archive):
+            copy = tarfile.TarInfo(member.name)
+            copy.type = next((kind for name, kind in kinds if getattr(member, name)), tarfile.REGTYPE)
+            copy.mode, copy.mtime, copy.linkname, copy.size = member.mode, member.modified, member.target, len(member.content)
+            tar.addfile(copy, io.BytesIO(member.content))
+    packed.seek(0)
+    return packed
 
 
 class _OutsideError(PermissionError):
@@ -77,7 +94,7 @@ class _Tree:
         os.close(self._root)
 
     def enter(self, names: List[str], make: bool = False) -> int:
-        """The folder there; missing ones are made."""
+        """The folder there. Where it alone is missing it may be made: what a guest has packed makes no more than it says."""
         steps, left, links = [os.dup(self._root)], names[::-1], 0
         try:
             while left:
@@ -97,7 +114,7 @@ class _Tree:
                 try:
                     steps.append(os.open(name, _FOLDER, dir_fd=steps[-1]))
                 except FileNotFoundError:
-                    if not make:
+                    if left or not make:
                         raise
                     os.mkdir(name, dir_fd=steps[-1])
                     left.append(name)
@@ -106,17 +123,17 @@ class _Tree:
             for step in steps:
                 os.close(step)
 
-    def write(self, path: str, member: tarfile.TarInfo, content: IO[bytes]) -> None:
+    def write(self, member: Member) -> None:
         """In the place of what is there."""
-        with self._beside(path) as new:
+        with self._beside(member.name) as new:
             number = os.open(new.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=new.folder)
             with open(number, "wb") as file:
-                shutil.copyfileobj(content, file)
+                file.write(member.content)
                 file.flush()
                 os.fchmod(number, member.mode & 0o755 | 0o600)
                 try:
-                    os.utime(number, (member.mtime, member.mtime))
-                except (OSError, OverflowError):
+                    os.utime(number, (member.modified, member.modified))
+                except (OSError, OverflowError, ValueError):
                     pass  # a time that this machine does not have
             new.take()
 

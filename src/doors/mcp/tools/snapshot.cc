@@ -44,7 +44,9 @@ ToolResult run_snapshot(Call& call) {
       throw ToolError{fmt::format(
           "there is a snapshot '{}' already: take another name, or delete that one first", name)};
     }
-    (given ? scope.named : scope.own)->save(name, fork_sandbox(call.live()));
+    Space& space = given ? *scope.named : *scope.own;
+    std::shared_ptr<void> count = call.hub().count_snapshot(space.owner());
+    space.save(name, fork_sandbox(call.live()), std::move(count));
     return told(fmt::format("Saved {} as {}", call.box().name(), name));
   }
   if (!given) throw ToolError{"the argument 'name' is missing: it must be that of a snapshot"};

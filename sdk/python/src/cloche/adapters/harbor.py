@@ -14,17 +14,18 @@ import asyncio
 import os
 import shlex
 import uuid
+import zlib
 from pathlib import Path
 from typing import Any, Dict, Optional, Sequence, Union
 
 from harbor.environments.base import BaseEnvironment, ExecResult, SandboxBuildFailedError
 from harbor.environments.capabilities import EnvironmentCapabilities, EnvironmentResourceCapabilities
 from harbor.environments.definition import require_agent_environment_definition
-from harbor.environments.tar_transfer import (extract_dir_from_bytes, pack_dir_to_bytes, remote_pack_command,
-                                              remote_unpack_command)
+from harbor.environments.tar_transfer import pack_dir_to_bytes, remote_pack_command, remote_unpack_command
 from harbor.models.task.config import NetworkMode
 
 from .. import aio
+from .._trees import extract
 from .._types import CommandResult
 from ._dockerfile import (BASES, Build, BuildContext, Copy, Dockerfile, DockerfileError, Run, Text, Unpack,
                           base_is_like_a_sandbox)
@@ -32,6 +33,7 @@ from ._dockerfile import (BASES, Build, BuildContext, Copy, Dockerfile, Dockerfi
 _ACCOUNTS: Dict[Union[str, int, None], str] = {
     None: "root", "root": "root", "0": "root", 0: "root", "sandbox": "user", "1000": "user", 1000: "user"}
 _SAID_MAX = 2000
+_UNPACKED_MAX = 1 << 30  # bytes
 # Variables of a session, which no image has, and no Dockerfile sees.
 _OF_A_SESSION = {"HOME", "HOSTNAME", "LOGNAME", "OLDPWD", "PWD", "SHELL", "SHLVL", "TERM", "USER", "_"}
 
@@ -43,6 +45,18 @@ def _list_of(value: Union[str, Sequence[str]]) -> Sequence[str]:
 def _passing_name() -> str:
     """Where what root's files hold is for a moment: the files of a sandbox are its user's to read and write."""
     return f"/tmp/.{uuid.uuid4().hex}"
+
+
+def _unpack(packed: bytes, target: Path) -> None:
+    """What a folder of the sandbox was packed into, which may be anything."""
+    unpacking = zlib.decompressobj(wbits=31)
+    try:
+        archive = unpacking.decompress(packed, _UNPACKED_MAX)
+    except zlib.error as error:
+        raise RuntimeError(f"the sandbox has packed its folder into what is no archive: {error}") from error
+    if not unpacking.eof:
+        raise RuntimeError(f"the folder has more than {_UNPACKED_MAX} bytes, or its archive is cut short")
+    extract(archive, target)
 
 
 def _merge_script(source: str, target: str) -> str:
@@ -268,4 +282,4 @@ class ClocheEnvironment(BaseEnvironment):
         """Copies what is in a folder of the sandbox, with modes and links; what would leave the folder is left out."""
         archive = _passing_name()
         await self._check(remote_pack_command(source_dir, archive))
-        await asyncio.to_thread(extract_dir_from_bytes, await self._take(archive), target_dir)
+        await asyncio.to_thread(_unpack, await self._take(archive), Path(target_dir))

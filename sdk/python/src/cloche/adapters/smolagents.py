@@ -50,8 +50,7 @@ class ClocheExecutor(RemotePythonExecutor):
             raise AgentError(f"{error.result.stdout}\nExecuting code yielded an error:\n{why}", self.logger) from None
         output: Any = done.value if done.value is not None else done.result
         if done.figures:
-            import PIL.Image
-            output = PIL.Image.open(io.BytesIO(done.figures[-1].data))
+            output = _picture(done.figures[-1].data, output)
         return CodeOutput(output=output, logs=done.stdout + done.stderr, is_final_answer=False)
 
     def install_packages(self, additional_imports: Union[List[str], Sequence[str]]) -> List[str]:
@@ -64,3 +63,12 @@ class ClocheExecutor(RemotePythonExecutor):
     def cleanup(self) -> None:
         """Ends the sandbox. A second time does nothing."""
         self.session.close()
+
+
+def _picture(data: bytes, otherwise: Any) -> Any:
+    """Of a PNG; what else the sandbox says is not read, for which there would be programs of this machine."""
+    import PIL.Image
+    try:
+        return PIL.Image.open(io.BytesIO(data), formats=["PNG"])
+    except (PIL.UnidentifiedImageError, PIL.Image.DecompressionBombError):
+        return otherwise
