@@ -1,6 +1,7 @@
 """What the library's threads, locks and queues are over the scheduler: `_thread`, `threading`, `queue`."""
 import _thread
 import collections
+import functools
 import os
 import posix
 import queue
@@ -262,7 +263,7 @@ def install():
     threading.Lock = threading._allocate_lock = _thread.lock = _thread.LockType = Lock
     _thread.allocate_lock = _thread.allocate = Lock  # those of importlib too: nobody spins for a module
     threading._CRLock = None
-    threading.RLock = threading._RLock
+    threading.RLock = _thread.RLock = functools.RLock = threading._RLock
     threading._active_limbo_lock = threading._RLock()
     threading._shutdown = _shutdown
     queue.SimpleQueue = SimpleQueue
