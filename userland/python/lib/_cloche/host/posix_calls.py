@@ -535,5 +535,6 @@ def install():
     for name, value in OPEN_FLAGS.items():
         setattr(os, name, value)
     for name in ("O_EXEC", "O_SEARCH", "O_TTY_INIT"):
-        vars(os).pop(name, None)
+        if vars(os).pop(name, None) is not None:
+            os.__all__.remove(name)
     os.PRIO_PROCESS, os.PRIO_PGRP, os.PRIO_USER = 0, 1, 2

@@ -74,13 +74,16 @@ class Options:
         self.safe_path = False
         self.skip_first_line = False
         self.version_count = 0
+        self.dev_mode = self.fault_handler = False
+        self.int_max_str_digits = self.cpu_count = self.traced_frames = self.lazy_imports = self.pycache_prefix = None  # settings.py
 
     def count(self, name):
         return self.counts.get(name, 0)
 
     @property
     def changed(self):
-        return bool(self.counts or self.isolated or self.safe_path or self.x_options)
+        return bool(self.counts or self.isolated or self.safe_path or self.x_options or self.dev_mode or self.int_max_str_digits is not None
+                    or self.lazy_imports)
 
     def flags(self):
         isolated = int(self.isolated)
@@ -90,11 +93,13 @@ class Options:
         values["isolated"] = isolated
         values["safe_path"] = bool(self.safe_path or isolated)
         values["interactive"] = values["inspect"]
-        values["dev_mode"] = "dev" in self.x_options
+        for name in ("debug", "dont_write_bytecode", "inspect", "no_user_site"):
+            values[name] = int(bool(values[name]))
+        values["dev_mode"] = self.dev_mode
         values["utf8_mode"] = 1
-        values["int_max_str_digits"] = int(self.x_options.get("int_max_str_digits", 4300))
+        values["int_max_str_digits"] = 4300 if self.int_max_str_digits is None else self.int_max_str_digits
         values["gil"] = 1
-        values["lazy_imports"] = getattr(_own_flags, "lazy_imports", 0)
+        values["lazy_imports"] = 1 if self.lazy_imports == "all" else getattr(_own_flags, "lazy_imports", 0)
         return Flags(values[name] for name in Flags.names)
 
 
