@@ -452,9 +452,9 @@ def _statvfs(name, *words, frame, room):
     at = int(room)
     kind, block = struct.unpack_from("<II", data, at)
     blocks, free, available, files, files_free = struct.unpack_from("<5Q", data, at + 8)
-    name_max, fragment, flags = struct.unpack_from("<III", data, at + 56)
+    system, name_max, fragment, flags = struct.unpack_from("<QIII", data, at + 48)
     del kind
-    return os.statvfs_result((block, fragment or block, blocks, free, available, files, files_free, files_free, flags, name_max))
+    return os.statvfs_result((block, fragment or block, blocks, free, available, files, files_free, files_free, flags, name_max, system))
 
 
 def statvfs(path):
