@@ -80,10 +80,6 @@ python("-I", "tool")
 python("-c", "import atexit, threading, time\natexit.register(lambda: threading.Thread(target=lambda: (time.sleep(0.05), print('late'))).start())")
 python("-c", "from os import *\nprint(getcwd is not None)")
 
-# All modules that are compiled in can be imported, as the search for a word in their descriptions does.
-python("-c", "import sys\nfor name in sys.builtin_module_names: __import__(name)\nprint('all')")
-python("-c", "import io, pydoc, contextlib\nwith contextlib.redirect_stdout(io.StringIO()) as told: pydoc.apropos('zipimport')\nprint('zipimport' in told.getvalue())")
-
 # The prompts.
 for words, typed in ((["-q", "-i"], "def f():\n  1/0\n\nf()\n"), (["-m", "asyncio"], "import asyncio\nprint(await asyncio.sleep(0, 'slept'))\n")):
     ended = subprocess.run([sys.executable, *words], input=typed, capture_output=True, text=True)

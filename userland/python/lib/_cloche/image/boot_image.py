@@ -225,13 +225,14 @@ def _make_immortal():
             return
 
 
-# Modules that userland/python/extensions.py has put beside those that the interpreter was built with.
-EXTENSIONS = ("_casts", "_curses", "_curses_panel", "_decimal", "_floats", "_scrypt", "_waits", "_zstd")
+# Modules that userland/python/extensions.py and rust/packages.toml have put beside those that the interpreter was built with.
+EXTENSIONS = ("_casts", "_curses", "_curses_panel", "_decimal", "_floats", "_scrypt", "_waits", "_zstd",
+              "bcrypt._bcrypt", "cryptography.hazmat.bindings._rust", "jiter.jiter", "orjson.orjson", "pydantic_core._pydantic_core", "rpds.rpds",
+              "tiktoken._tiktoken")
 
 
 def _identity():
-    # Packages have native modules too, which are there with their package alone.
-    sys.builtin_module_names = tuple(sorted({*(name for name in sys.builtin_module_names if "." not in name), *EXTENSIONS}))
+    sys.builtin_module_names = tuple(sorted({*sys.builtin_module_names, *EXTENSIONS}))
     sys.platform = "linux"
     sys.prefix = sys.exec_prefix = sys.base_prefix = sys.base_exec_prefix = "/usr"
     sys.executable = sys._base_executable = "/usr/bin/python3"
