@@ -17,7 +17,7 @@ _watch = None  # of the dump to come
 def _target(file):
     file = sys.stderr if file is None else file
     if file is None:
-        raise RuntimeError("unable to get sys.stderr")
+        raise RuntimeError("sys.stderr is None")
     return file
 
 

@@ -126,7 +126,7 @@ def parse(argv):
             elif word == "--check-hash-based-pycs":
                 at += 1
             else:
-                raise UsageError(f"unknown option {word}")
+                raise UsageError(f"Unknown option: {word}")
             continue
         letters = word[1:]
         while letters:
