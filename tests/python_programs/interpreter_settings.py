@@ -67,6 +67,20 @@ base = os.path.abspath("base")
 python("-c", f"import site, mine; print(site.USER_BASE == {base!r}, site.USER_SITE.startswith({base!r}), site.ENABLE_USER_SITE)", PYTHONUSERBASE=base)
 python("-s", "-c", "import mine", PYTHONUSERBASE=base)
 
+# What customizes an interpreter is looked for on its path, and not beside the program.
+os.mkdir("custom")
+for folder in (".", "custom"):
+    with open(f"{folder}/sitecustomize.py", "w") as file:
+        file.write(f"import sys; print('site', {folder!r}, sys.argv)")
+with open(f"base/lib/{version}/site-packages/usercustomize.py", "w") as file:
+    file.write("raise OSError('no')")
+python("-c", "pass", "a")
+python("-c", "pass", "a", PYTHONPATH="custom")
+python("-I", "-c", "pass", PYTHONPATH="custom")
+python("-S", "-c", "pass", PYTHONPATH="custom")
+python("-c", "pass", PYTHONUSERBASE=base)
+os.remove("sitecustomize.py")
+
 # An archive is run whatever its name is, also isolated.
 with open("tool", "wb") as file:
     file.write(b"#!/usr/bin/env python3\n")

@@ -1,4 +1,5 @@
 """The command line of python3, as CPython reads it."""
+import operator
 import sys
 
 USAGE = """usage: {name} [option] ... [-c cmd | -m mod | file | -] [arg] ...
@@ -47,16 +48,16 @@ class Flags(tuple):
         "debug inspect interactive optimize dont_write_bytecode no_user_site no_site ignore_environment verbose "
         "bytes_warning quiet hash_randomization isolated dev_mode utf8_mode warn_default_encoding safe_path "
         "int_max_str_digits gil thread_inherit_context context_aware_warnings lazy_imports".split())
-    n_fields = len(names)
-
-    def __getattr__(self, name):
-        try:
-            return self[Flags.names.index(name)]
-        except ValueError:
-            raise AttributeError(f"'sys.flags' object has no attribute {name!r}") from None
+    n_fields = n_sequence_fields = len(names)
+    n_unnamed_fields = 0
+    __match_args__ = names
 
     def __repr__(self):
         return "sys.flags(" + ", ".join(f"{n}={v!r}" for n, v in zip(Flags.names, self)) + ")"
+
+
+for _at, _name in enumerate(Flags.names):
+    setattr(Flags, _name, property(operator.itemgetter(_at)))
 
 
 class Options:

@@ -45,14 +45,14 @@ def run(options):
     if options.kind == "help":
         sys.stdout.write(USAGE.format(name=sys.orig_argv[0]))
         return finish(0)
+    sys.argv = list(options.arguments)
+    if options.kind == "stdin" and not options.arguments:
+        sys.argv = [""]
     _set_path(options, environment)
     _set_warnings(options, environment)
     if environment.get("PYTHONBREAKPOINT"):
         sys.breakpointhook = _chosen_breakpoint
     main = fresh_main()
-    sys.argv = list(options.arguments)
-    if options.kind == "stdin" and not options.arguments:
-        sys.argv = [""]
     status = _guarded(_RUN[options.kind], options, main)
     inspect = options.count("inspect") or environment.get("PYTHONINSPECT")  # which the program may have set
     if inspect and options.kind != "stdin":
@@ -67,12 +67,14 @@ def _set_path(options, environment):
             path.append(os.path.dirname(os.path.realpath(options.target)))
         else:
             path.append(os.getcwd() if options.kind == "module" else "")
+    own = len(path)
     path += [entry or os.getcwd() for entry in environment.get("PYTHONPATH", "").split(":") if environment.get("PYTHONPATH")]
     shadows.uncover(path)
     path.append(LIBRARY)
     if options.count("no_site"):
         sys.path[:] = path
         return
+    own, path = path[:own], path[own:]
     site = sys.modules["site"]
     home = environment.get("HOME") or os.environ.get("HOME")
     site.USER_BASE = os.environ.get("PYTHONUSERBASE") or (home + "/.local" if home else None)
@@ -90,6 +92,20 @@ def _set_path(options, environment):
     for folder in folders:
         if folder != SITE and folder in sys.path:
             _follow_pth_files(folder)
+    _customize(site, [*path[:-1], *folders])
+    sys.path[:0] = own
+
+
+def _customize(site, folders):
+    """Imports the user's sitecustomize and usercustomize, as `site` does it. The program's own folder is not on the path yet."""
+    if _has_module(folders, "sitecustomize"):
+        site.execsitecustomize()
+    if site.ENABLE_USER_SITE and _has_module(folders, "usercustomize"):
+        site.execusercustomize()
+
+
+def _has_module(folders, name):
+    return any(os.path.exists(f"{folder}/{name}.py") or os.path.exists(f"{folder}/{name}/__init__.py") for folder in folders)
 
 
 def virtual_environment():
