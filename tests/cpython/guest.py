@@ -101,9 +101,12 @@ def without(suite, names):
     return kept
 
 
-def without_interpreters():
-    """Tests of all pools name the one of interpreters, of which this CPython has one only."""
+def make_importable():
+    """Tests of all pools name the one of interpreters, of which this CPython has one only; those of multiprocessing ask for `fork` before
+    they are told which way of starting they are for."""
     import concurrent.futures
+    from test import support
+    support.skip_if_broken_multiprocessing_synchronize = lambda: None
 
     class InterpreterPoolExecutor:
         def __init__(self, *_, **__):
@@ -131,7 +134,7 @@ def main():
     signal.signal(signal.SIGALRM, result.too_long)
     try:
         from test import support
-        without_interpreters()
+        make_importable()
         support.verbose = 0
         support.use_resources = ["curses"]
         loader = unittest.defaultTestLoader
@@ -158,4 +161,4 @@ def main():
 if __name__ == "__main__":
     main()
 elif __name__ == "__mp_main__":  # a process of a pool, which imports what the tests name
-    without_interpreters()
+    make_importable()

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 
 def attempt(function, *arguments, **named):
@@ -181,6 +182,16 @@ thread = threading.Thread(target=lambda: said.append(attempt(signal.signal, sign
 thread.start()
 thread.join()
 print(said, subprocess.run([sys.executable, "-"], input=b"print(__file__)", capture_output=True).stdout)
+
+# Waits that are no time, descriptors that a program does not leave open, and which file system it is.
+for lock in (threading.Lock(), threading.RLock(), threading.Condition()):
+    print([attempt(lock.acquire, True, seconds) for seconds in (float("nan"), -2, threading.TIMEOUT_MAX * 2, 1)])
+print(attempt(threading.Lock().acquire, False, 1))
+event = threading.Event()
+print(attempt(event.wait, float("nan")), attempt(event.wait, threading.TIMEOUT_MAX * 2), event.wait(-3))
+if hasattr(os, "timerfd_create"):
+    print(os.get_inheritable(os.timerfd_create(time.CLOCK_MONOTONIC, flags=os.TFD_NONBLOCK)))
+print(type(os.statvfs("/").f_fsid), len(os.statvfs("/")))
 
 # Locales: those that the system has.
 for name in (None, "de_DE.UTF-8", "POSIX", "C.UTF-8", "C.utf8", "C;C", ("C", "UTF-8"), "LC_CTYPE=C.UTF-8;LC_NUMERIC=C;LC_TIME=C"):

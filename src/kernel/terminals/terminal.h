@@ -112,6 +112,9 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   void flush(std::uint32_t queues) REQUIRES(kernel_lock);
   // Drops what the master could not have read yet: on Linux it has a buffer of its own.
   void flush_screen() REQUIRES(kernel_lock);
+  // The master's own flush: of its input, which is what it could have read. Its output is never on
+  // its way: what is typed is the slave's at once.
+  void flush_master(std::uint32_t queues) REQUIRES(kernel_lock);
   bool has_screen_room() const noexcept { return screen_.room() >= wake_bytes; }
   void apply(const LineDiscipline::Effects& effects) REQUIRES(kernel_lock);
   void hang_up() REQUIRES(kernel_lock);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ioctls of a terminal, ioctl_tty(2), with riscv32's structures.
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -203,6 +204,12 @@ void Terminal::flush_screen() {
   (void)screen_.write(std::span(kept).first(count));
 }
 
+void Terminal::flush_master(std::uint32_t queues) {
+  if (queues == flush_output_queue) return;
+  screen_.discard(std::min(screen_.size(), master_bytes));
+  slave_changed.wake_all();
+}
+
 Result<std::int32_t> Terminal::ioctl_state(const Ioctl& call) {
   switch (call.request) {
     case fionread: {
@@ -214,7 +221,11 @@ Result<std::int32_t> Terminal::ioctl_state(const Ioctl& call) {
       return answer(call.memory, call.argument, static_cast<std::int32_t>(screen_.size()));
     case tcflsh:
       if (call.argument > flush_both_queues) return Errno::inval;
-      if (call.side == Side::slave) CLOCHE_TRY(check_foreground(call.task, sigttou));
+      if (call.side == Side::master) {
+        flush_master(call.argument);
+        return 0;
+      }
+      CLOCHE_TRY(check_foreground(call.task, sigttou));
       flush(call.argument);
       return 0;
     case tcxonc:

@@ -229,6 +229,26 @@ TEST(Pty, AGuestMakesItsOwn) {
   });
 }
 
+TEST(Pty, TheMasterFlushesItsOwnInput) {
+  TestKernel machine;
+  lnx::add_dev(machine);
+  lnx::run_guest(machine, [](Guest& g) {
+    constexpr std::uint32_t tcflsh = 0x540B, input = 0, output = 1;
+    const std::int32_t master = g.open("/dev/ptmx", o_rdwr | o_noctty | o_nonblock);
+    EXPECT_EQ(g.call(nr::ioctl, master, tiocsptlck, g.put(0)), 0);
+    const std::int32_t slave = g.open("/dev/pts/0", o_rdwr | o_noctty);
+    EXPECT_EQ(g.write(slave, "shown"), 5);
+    EXPECT_EQ(g.call(nr::ioctl, master, tcflsh, output), 0);
+    EXPECT_EQ(g.read(master), "shown");
+    EXPECT_EQ(g.write(slave, "unseen"), 6);
+    EXPECT_EQ(g.write(master, "typed\n"), 6);
+    EXPECT_EQ(g.call(nr::ioctl, master, tcflsh, input), 0);
+    EXPECT_EQ(g.read(slave), "typed\n");
+    EXPECT_EQ(g.write(slave, "new"), 3);
+    EXPECT_EQ(g.read(master), "new");
+  });
+}
+
 TEST(Pty, TheirNumberIsBounded) {
   TestKernel machine;
   lnx::add_dev(machine);

@@ -88,13 +88,13 @@ def _in_child(function):
     interpreter knows of the process it runs in is put back afterwards."""
     handlers = {number: _signal.getsignal(number) for number in signal.valid_signals()}
     folder, own = posix_calls.libc_cwd(), state.pid
-    state.pid = call("getpid")
+    state.pid, state.in_child = call("getpid"), True
     try:
         function()
     except BaseException as error:
         raise _PreexecError from error
     finally:
-        state.pid = own
+        state.pid, state.in_child = own, False
         posix_calls.set_libc_cwd(folder)
         for number, handler in handlers.items():
             if handler is not None and _signal.getsignal(number) is not handler:

@@ -94,11 +94,15 @@ def setdefaulttimeout(timeout, /):
 def _check_timeout(value):
     if value is None:
         return None
+    if isinstance(value, (str, bytes, bytearray)) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
     value = float(value)
     if value != value:
         raise ValueError("Invalid value NaN (not a number)")
     if value < 0:
         raise ValueError("Timeout value out of range")
+    if value >= 1 << 63:
+        raise OverflowError("timeout doesn't fit into C timeval")
     return value
 
 
@@ -205,11 +209,14 @@ class socket:
             self.settimeout(_default_timeout)
 
     def __del__(self):
-        fd, self._fd = getattr(self, "_fd", -1), -1
+        fd = getattr(self, "_fd", -1)
         if fd >= 0:
             import warnings
-            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self)
-            _raw("close", fd)
+            try:
+                warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self)
+            finally:
+                self._fd = -1
+                _raw("close", fd)
 
     def __repr__(self):
         return f"<socket object, fd={self._fd}, family={self._family}, type={self._type}, proto={self.proto}>"
@@ -391,7 +398,7 @@ class socket:
         return self._send(memoryview(data).cast("B"), flags, _pack(self._family, address, "sendto"))
 
     def sendmsg(self, buffers, ancdata=(), flags=0, address=None, /):
-        data = b"".join(buffers)
+        data = b"".join(tuple(buffers))
         control = _messages.packed(ancdata)
         if not control:
             return self.send(data, flags) if address is None else self.sendto(data, flags, address)
@@ -421,10 +428,8 @@ class socket:
         return bytes(data[:min(count, size)])
 
     def recv_into(self, buffer, nbytes=0, flags=0):
-        view = memoryview(buffer).cast("B")
-        if nbytes < 0:
-            raise ValueError("negative buffersize in recv_into")
-        data = self.recv(min(nbytes, len(view)) if nbytes else len(view), flags)
+        view = _writable(buffer, "recv_into", nbytes)
+        data = self.recv(nbytes or len(view), flags)
         view[:len(data)] = data
         return len(data)
 
@@ -441,7 +446,7 @@ class socket:
         return bytes(data[:min(count, size)]), _unpack(bytes(data[room:room + min(length, 128)]))
 
     def recvfrom_into(self, buffer, nbytes=0, flags=0):
-        view = memoryview(buffer).cast("B")
+        view = _writable(buffer, "recvfrom_into", nbytes)
         data, address = self.recvfrom(nbytes or len(view), flags)
         view[:len(data)] = data
         return len(data), address
@@ -459,7 +464,7 @@ class socket:
         return content, ancillary, told, _unpack(address)
 
     def recvmsg_into(self, buffers, ancbufsize=0, flags=0, /):
-        views = [memoryview(buffer).cast("B") for buffer in buffers]
+        views = [_writable(buffer, "recvmsg_into") for buffer in buffers]
         data, *told = self.recvmsg(sum(map(len, views)), ancbufsize, flags)
         left = memoryview(data)
         for view in views:
@@ -486,6 +491,19 @@ class socket:
 
 
 SocketType = socket
+
+
+def _writable(buffer, name, nbytes=0):
+    """A view of what data goes into; nothing is received where it cannot take so many bytes."""
+    view = memoryview(buffer)
+    if view.readonly:
+        raise TypeError(f"{name}() argument 1 must be read-write bytes-like object, not {type(buffer).__name__}")
+    view = view.cast("B")
+    if nbytes < 0:
+        raise ValueError(f"negative buffersize in {name}")
+    if nbytes > len(view):
+        raise ValueError("nbytes is greater than the length of the buffer" if name == "recvfrom_into" else "buffer too small for requested bytes")
+    return view
 
 
 def _name(which, fd):
@@ -539,6 +557,8 @@ def getservbyname(name, proto=None, /):
 
 
 def getservbyport(port, proto=None, /):
+    if not 0 <= port <= 0xFFFF:
+        raise OverflowError("getservbyport: port must be 0-65535.")
     for name, number in _SERVICES.items():
         if number == port:
             return name

@@ -1,4 +1,5 @@
 """Terminal settings, as the kernel keeps them."""
+import operator
 import struct
 
 from _cloche.host import door
@@ -51,8 +52,29 @@ _STRUCT = struct.Struct("<4IB19s")
 _CONTROLS = 19
 
 
+def _int(value):
+    value = operator.index(value)
+    if not -1 << 31 <= value < 1 << 31:
+        raise OverflowError("Python int too large to convert to C int")
+    return value
+
+
 def _number(fd):
-    return fd if isinstance(fd, int) else fd.fileno()
+    if not isinstance(fd, int):
+        if not hasattr(fd, "fileno"):
+            raise TypeError("argument must be an int, or have a fileno() method.")
+        fd = fd.fileno()
+    if _int(fd) < 0:
+        raise ValueError(f"file descriptor cannot be a negative integer ({fd})")
+    return fd
+
+
+def _control(value):
+    if isinstance(value, int):
+        return value & 0xFF
+    if not isinstance(value, bytes) or len(value) != 1:
+        raise TypeError("tcsetattr: elements of attributes must be characters or integers")
+    return value[0]
 
 
 def tcgetattr(fd, /):
@@ -67,15 +89,22 @@ def tcgetattr(fd, /):
 
 
 def tcsetattr(fd, when, attributes, /):
-    iflag, oflag, cflag, lflag, _, _, controls = attributes
-    raw = bytes(value if isinstance(value, int) else value[0] for value in controls[:_CONTROLS])
+    if not isinstance(attributes, list) or len(attributes) != 7:
+        raise TypeError("tcsetattr, arg 3: must be 7 element list")
+    *flags, controls = attributes
+    flags = [operator.index(word) & 0xFFFFFFFF for word in flags]
+    if not isinstance(controls, list) or len(controls) != NCCS:
+        raise TypeError(f"tcsetattr: attributes[6] must be {NCCS} element list")  # noqa: F821 (made above)
+    raw = bytes(map(_control, controls))[:_CONTROLS]
+    if _int(when) not in (TCSANOW, TCSADRAIN, TCSAFLUSH):
+        raise error(22, "Invalid argument")
     frame = Frame()
-    at = frame.data(_STRUCT.pack(iflag, oflag, cflag, lflag, 0, raw))
+    at = frame.data(_STRUCT.pack(*flags[:4], 0, raw))
     call("ioctl", _number(fd), 0x5402 + when, at, frame=frame)
 
 
 def tcsendbreak(fd, duration, /):
-    call("ioctl", _number(fd), 0x5409, duration)
+    call("ioctl", _number(fd), 0x5409, _int(duration))
 
 
 def tcdrain(fd, /):
@@ -83,11 +112,11 @@ def tcdrain(fd, /):
 
 
 def tcflush(fd, queue, /):
-    call("ioctl", _number(fd), 0x540B, queue)
+    call("ioctl", _number(fd), 0x540B, _int(queue))
 
 
 def tcflow(fd, action, /):
-    call("ioctl", _number(fd), 0x540A, action)
+    call("ioctl", _number(fd), 0x540A, _int(action))
 
 
 def tcgetwinsize(fd, /):
@@ -98,6 +127,11 @@ def tcgetwinsize(fd, /):
 
 
 def tcsetwinsize(fd, winsize, /):
+    if not isinstance(winsize, (tuple, list)) or len(winsize) != 2:
+        raise TypeError("tcsetwinsize, arg 2: must be a two-item sequence")
+    rows, columns = map(operator.index, winsize)
+    if not 0 <= rows <= 0xFFFF or not 0 <= columns <= 0xFFFF:
+        raise OverflowError("winsize value(s) out of range.")
     frame = Frame()
-    at = frame.data(struct.pack("<HHHH", *winsize, 0, 0))
+    at = frame.data(struct.pack("<HHHH", rows, columns, 0, 0))
     call("ioctl", _number(fd), TIOCSWINSZ, at, frame=frame)

@@ -130,7 +130,7 @@ def timerfd_create(clockid, /, *, flags=TFD_CLOEXEC):
     linux = {time.CLOCK_REALTIME: 0, time.CLOCK_MONOTONIC: 1}.get(clockid)
     if linux is None:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-    return call("timerfd_create", linux, flags)
+    return call("timerfd_create", linux, flags | TFD_CLOEXEC)
 
 
 def _timer(fd, room, data):

@@ -452,9 +452,9 @@ def _statvfs(name, *words, frame, room):
     at = int(room)
     kind, block = struct.unpack_from("<II", data, at)
     blocks, free, available, files, files_free = struct.unpack_from("<5Q", data, at + 8)
-    name_max, fragment, flags = struct.unpack_from("<III", data, at + 56)
+    system, name_max, fragment, flags = struct.unpack_from("<QIII", data, at + 48)
     del kind
-    return os.statvfs_result((block, fragment or block, blocks, free, available, files, files_free, files_free, flags, name_max))
+    return os.statvfs_result((block, fragment or block, blocks, free, available, files, files_free, files_free, flags, name_max, system))
 
 
 def statvfs(path):
@@ -535,5 +535,6 @@ def install():
     for name, value in OPEN_FLAGS.items():
         setattr(os, name, value)
     for name in ("O_EXEC", "O_SEARCH", "O_TTY_INIT"):
-        vars(os).pop(name, None)
+        if vars(os).pop(name, None) is not None:
+            os.__all__.remove(name)
     os.PRIO_PROCESS, os.PRIO_PGRP, os.PRIO_USER = 0, 1, 2

@@ -38,8 +38,8 @@ def build(modules=""):
     _replace_sockets()
     from ..libraries import databases, figures, floats, former_names, imports, integers, keys, parallel, ranges, seeds
     from ..pictures import install as pictures
-    from ..processes import pseudo_terminals, shared_values, signal_calls, trip
-    from ..programs import streams
+    from ..processes import fault_dumps, pseudo_terminals, shared_values, signal_calls, trip
+    from ..programs import shadows, streams
     from ..sockets import loop, loop_signals, polling
     from ..threads import library as threads
     trip.learn()
@@ -60,6 +60,7 @@ def build(modules=""):
         __import__(name)
     figures.install()
     pseudo_terminals.install()
+    fault_dumps.install()
     shared_values.install()
     integers.install()
     floats.install()
@@ -76,6 +77,7 @@ def build(modules=""):
     loop.install()
     loop_signals.install()
     _adapt()
+    shadows.learn()
     _quiet()
     state.image_modules = frozenset(sys.modules)
     _without_ends(_rehearse, start)

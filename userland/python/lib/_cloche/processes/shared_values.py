@@ -15,7 +15,7 @@ def _format_of(letter):
     if not isinstance(letter, str):
         raise TypeError(f"types of multiprocessing's values are given by a letter in this sandbox ({', '.join(_FORMATS)}), not by {letter!r}")
     if letter not in _FORMATS:
-        raise TypeError(f"this type is not supported: {letter!r}: one of {', '.join(_FORMATS)}")
+        raise TypeError(f"bad typecode {letter!r}: one of {', '.join(_FORMATS)}")
     return "<" + _FORMATS[letter]
 
 

@@ -92,6 +92,9 @@ def _bits(signals):
     return value
 
 
+_MASKABLE = (1 << _HIGHEST) - 1 & ~_bits(scheduler.OWN_SIGNALS)  # as the C library keeps its own from programs
+
+
 def _as_set(value):
     return {_named(number) for number in range(1, _HIGHEST + 1) if value >> number - 1 & 1}
 
@@ -103,12 +106,27 @@ def _named(number):
         return number
 
 
-def pthread_sigmask(how, mask, /):
+def _process_mask(how, bits):
+    """Changes the process's mask; what it was before."""
     frame = Frame()
-    new = frame.data(struct.pack("<Q", _bits(mask)))
+    new = frame.data(struct.pack("<Q", bits))
     room = frame.space(8)
     _, data = call_data("rt_sigprocmask", how, new, room, 8, frame=frame)
-    return _as_set(struct.unpack_from("<Q", data, int(room))[0])
+    return struct.unpack_from("<Q", data, int(room))[0]
+
+
+def pthread_sigmask(how, mask, /):
+    """The process's mask is the main thread's, to which its signals come. Other threads keep what they say for themselves."""
+    bits = _bits(mask) & _MASKABLE
+    if scheduler.is_main() or state.in_child:
+        return _as_set(_process_mask(how, bits))
+    if how not in (SIG_BLOCK, SIG_UNBLOCK, SIG_SETMASK):
+        raise os_error(22)
+    strand = scheduler.running()
+    bits &= ~_bits((_signal.SIGKILL, _signal.SIGSTOP))
+    before = _process_mask(SIG_BLOCK, 0) if strand.mask is None else strand.mask
+    strand.mask = {SIG_BLOCK: before | bits, SIG_UNBLOCK: before & ~bits, SIG_SETMASK: bits}[how]
+    return _as_set(before)
 
 
 def sigpending():
@@ -186,7 +204,7 @@ def pthread_kill(thread_id, signalnum, /):
 
 
 def valid_signals():
-    return _as_set((1 << _HIGHEST) - 1)
+    return _as_set(_MASKABLE)
 
 
 def siginterrupt(signalnum, flag, /):

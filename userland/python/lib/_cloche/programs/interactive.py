@@ -1,6 +1,7 @@
 """The prompt: `>>>` on a terminal, or whenever -i asks for it."""
 import ast
 import code
+import linecache
 import os
 import signal
 import sys
@@ -94,6 +95,14 @@ class Console(code.InteractiveInterpreter):
             lines.append(line.rstrip("\n"))
             if not self.runsource("\n".join(lines), "<stdin>", "single"):
                 lines = []
+
+    def runsource(self, source, filename, symbol):
+        self._source = source
+        return super().runsource(source, filename, symbol)
+
+    def runcode(self, code):
+        linecache._register_code(code, self._source, "<stdin>")  # tracebacks show its lines
+        super().runcode(code)
 
     def showtraceback(self):
         error = sys.exception()

@@ -1,4 +1,5 @@
 """The command line of python3, as CPython reads it."""
+import operator
 import sys
 
 USAGE = """usage: {name} [option] ... [-c cmd | -m mod | file | -] [arg] ...
@@ -47,16 +48,16 @@ class Flags(tuple):
         "debug inspect interactive optimize dont_write_bytecode no_user_site no_site ignore_environment verbose "
         "bytes_warning quiet hash_randomization isolated dev_mode utf8_mode warn_default_encoding safe_path "
         "int_max_str_digits gil thread_inherit_context context_aware_warnings lazy_imports".split())
-    n_fields = len(names)
-
-    def __getattr__(self, name):
-        try:
-            return self[Flags.names.index(name)]
-        except ValueError:
-            raise AttributeError(f"'sys.flags' object has no attribute {name!r}") from None
+    n_fields = n_sequence_fields = len(names)
+    n_unnamed_fields = 0
+    __match_args__ = names
 
     def __repr__(self):
         return "sys.flags(" + ", ".join(f"{n}={v!r}" for n, v in zip(Flags.names, self)) + ")"
+
+
+for _at, _name in enumerate(Flags.names):
+    setattr(Flags, _name, property(operator.itemgetter(_at)))
 
 
 class Options:
@@ -74,13 +75,16 @@ class Options:
         self.safe_path = False
         self.skip_first_line = False
         self.version_count = 0
+        self.dev_mode = self.fault_handler = False
+        self.int_max_str_digits = self.cpu_count = self.traced_frames = self.lazy_imports = self.pycache_prefix = None  # settings.py
 
     def count(self, name):
         return self.counts.get(name, 0)
 
     @property
     def changed(self):
-        return bool(self.counts or self.isolated or self.safe_path or self.x_options)
+        return bool(self.counts or self.isolated or self.safe_path or self.x_options or self.dev_mode or self.int_max_str_digits is not None
+                    or self.lazy_imports)
 
     def flags(self):
         isolated = int(self.isolated)
@@ -90,11 +94,13 @@ class Options:
         values["isolated"] = isolated
         values["safe_path"] = bool(self.safe_path or isolated)
         values["interactive"] = values["inspect"]
-        values["dev_mode"] = "dev" in self.x_options
+        for name in ("debug", "dont_write_bytecode", "inspect", "no_user_site"):
+            values[name] = int(bool(values[name]))
+        values["dev_mode"] = self.dev_mode
         values["utf8_mode"] = 1
-        values["int_max_str_digits"] = int(self.x_options.get("int_max_str_digits", 4300))
+        values["int_max_str_digits"] = 4300 if self.int_max_str_digits is None else self.int_max_str_digits
         values["gil"] = 1
-        values["lazy_imports"] = getattr(_own_flags, "lazy_imports", 0)
+        values["lazy_imports"] = 1 if self.lazy_imports == "all" else getattr(_own_flags, "lazy_imports", 0)
         return Flags(values[name] for name in Flags.names)
 
 
@@ -121,7 +127,7 @@ def parse(argv):
             elif word == "--check-hash-based-pycs":
                 at += 1
             else:
-                raise UsageError(f"unknown option {word}")
+                raise UsageError(f"Unknown option: {word}")
             continue
         letters = word[1:]
         while letters:

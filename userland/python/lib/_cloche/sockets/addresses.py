@@ -3,19 +3,30 @@ import errno
 import struct
 
 AF_INET, AF_INET6 = 2, 10
+_HEX = frozenset("0123456789abcdefABCDEF")
 
 
 def inet_aton(text, /):
     if not isinstance(text, str):
         raise TypeError(f"inet_aton() argument 1 must be str, not {type(text).__name__}")
-    parts = text.split(".")
+    word = text[:1] + text[1:].partition(" ")[0]
+    for space in "\t\n\v\f\r":
+        word = word.partition(space)[0]  # what follows is not looked at
     try:
-        numbers = [int(part, 16 if part[:2].lower() == "0x" else 8 if part[:1] == "0" and len(part) > 1 else 10) for part in parts]
+        numbers = [_number(part) for part in word.split(".")]
         if not 1 <= len(numbers) <= 4 or any(n > 255 for n in numbers[:-1]) or numbers[-1] >= 256 ** (5 - len(numbers)):
             raise ValueError
     except ValueError:
         raise OSError("illegal IP address string passed to inet_aton") from None
     return bytes(numbers[:-1]) + numbers[-1].to_bytes(5 - len(numbers), "big")
+
+
+def _number(text):
+    """As C has it: hexadecimal, octal or decimal."""
+    base, digits = (16, text[2:]) if text[:2].lower() == "0x" else (8, text[1:]) if text[:1] == "0" and len(text) > 1 else (10, text)
+    if set(digits) - _HEX:
+        raise ValueError
+    return int(digits, base)
 
 
 def inet_ntoa(packed, /):
@@ -28,7 +39,7 @@ def inet_ntoa(packed, /):
 def inet_pton(family, text, /):
     if family == AF_INET:
         parts = text.split(".")
-        if len(parts) == 4 and all(p.isascii() and p.isdigit() and len(p) <= 3 and int(p) < 256 for p in parts):
+        if len(parts) == 4 and all(p.isascii() and p.isdigit() and (p == "0" or p[0] != "0") and int(p) < 256 for p in parts):
             return bytes(map(int, parts))
     elif family == AF_INET6:
         try:
@@ -45,24 +56,24 @@ def _parse_v6(text):
     if double and "::" in tail:
         raise ValueError
 
-    def groups(part):
+    def groups(part, is_last):
         words = []
         items = part.split(":") if part else []
         for i, item in enumerate(items):
             if "." in item:
-                if i != len(items) - 1:
+                if i != len(items) - 1 or not is_last:
                     raise ValueError
                 try:
                     words += struct.unpack(">HH", inet_pton(AF_INET, item))
                 except OSError:
                     raise ValueError from None
-            elif 1 <= len(item) <= 4 and item.isascii():
+            elif 1 <= len(item) <= 4 and not set(item) - _HEX:
                 words.append(int(item, 16))
             else:
                 raise ValueError
         return words
 
-    first, last = groups(head), groups(tail)
+    first, last = groups(head, not double), groups(tail, True)
     missing = 8 - len(first) - len(last)
     if missing < 0 or (missing > 0) != bool(double) and not (double and missing >= 1):
         raise ValueError

@@ -1,4 +1,5 @@
 """Messages with control data, as sendmsg(2) and recvmsg(2) take them: struct msghdr and cmsghdr of a 32-bit machine."""
+import operator
 import struct
 
 from ..host import door
@@ -31,8 +32,10 @@ def _checked(length):
 def packed(ancdata):
     """The control data of (level, type, data) triples."""
     parts = []
-    for level, kind, data in ancdata:
-        data = memoryview(data).cast("B")
+    for item in ancdata:
+        if not isinstance(item, (tuple, list)) or len(item) != 3:
+            raise TypeError("[sendmsg() ancillary data items] must be sequence of length 3")
+        level, kind, data = operator.index(item[0]), operator.index(item[1]), memoryview(item[2]).cast("B")
         parts.append(_CONTROL.pack(_CONTROL.size + len(data), level, kind) + bytes(data) + bytes(-len(data) % 4))
     return b"".join(parts)
 

@@ -1,6 +1,7 @@
 """What the library's threads, locks and queues are over the scheduler: `_thread`, `threading`, `queue`."""
 import _thread
 import collections
+import functools
 import os
 import posix
 import queue
@@ -62,6 +63,15 @@ def _shutdown():
     scheduler.run_pending()
 
 
+def _check_timeout(seconds):
+    if seconds != seconds:
+        raise ValueError("Invalid value NaN (not a number)")
+    if seconds < 0:
+        raise ValueError("timeout value must be a non-negative number")
+    if seconds > threading.TIMEOUT_MAX:
+        raise OverflowError("timeout value is too large")
+
+
 class Lock:
     """A lock whose acquire lets others run where it has to wait. Who releases it lets them have it now and then: who takes it again at
     once would keep it for ever otherwise, as another thread looks at it only in its turn."""
@@ -75,18 +85,14 @@ class Lock:
         self.locked = lock.locked
 
     def acquire(self, blocking=True, timeout=-1):
+        if timeout != -1:
+            if not blocking:
+                raise ValueError("can't specify a timeout for a non-blocking call")
+            _check_timeout(timeout)
         if self._lock.acquire(False):
-            if timeout != -1 and (not blocking or timeout < 0):
-                self._lock.release()
-                raise ValueError("can't specify a timeout for a non-blocking call" if not blocking
-                                 else "timeout value must be a non-negative number")
             return True
         if not blocking:
-            if timeout != -1:
-                raise ValueError("can't specify a timeout for a non-blocking call")
             return False
-        if timeout < 0 and timeout != -1:
-            raise ValueError("timeout value must be a non-negative number")
         end = None if timeout == -1 else time.monotonic() + timeout
         if not self._waiting:
             self._since = time.monotonic()  # somebody waits, or has had it last
@@ -262,7 +268,7 @@ def install():
     threading.Lock = threading._allocate_lock = _thread.lock = _thread.LockType = Lock
     _thread.allocate_lock = _thread.allocate = Lock  # those of importlib too: nobody spins for a module
     threading._CRLock = None
-    threading.RLock = threading._RLock
+    threading.RLock = _thread.RLock = functools.RLock = threading._RLock
     threading._active_limbo_lock = threading._RLock()
     threading._shutdown = _shutdown
     queue.SimpleQueue = SimpleQueue

@@ -49,7 +49,7 @@ _idents = itertools.count(2)
 class Strand:
     """A thread before its end."""
 
-    __slots__ = ("number", "ident", "body", "daemon", "handle", "waits", "ready", "end", "fds", "found", "ended", "inside")
+    __slots__ = ("number", "ident", "body", "daemon", "handle", "waits", "ready", "end", "fds", "found", "ended", "inside", "mask")
 
     def __init__(self, ident, body=None, daemon=False, handle=None):
         self.number = 0  # of its stack
@@ -57,6 +57,7 @@ class Strand:
         self.waits = self.found = self.ended = False
         self.ready = self.end = self.fds = None
         self.inside = False  # the scheduler decides for it: no tick changes the thread
+        self.mask = None  # signals that it has said to block; None: the process's
 
 
 class _Own(_thread._local):
@@ -106,6 +107,10 @@ def busy():
 
 def is_main():
     return _own.strand is _main
+
+
+def running():
+    return _own.strand
 
 
 def get_ident():
