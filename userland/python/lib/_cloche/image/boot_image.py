@@ -36,7 +36,7 @@ def build(modules=""):
     posix_processes.install()
     linux_calls.install()
     _replace_sockets()
-    from ..libraries import databases, figures, floats, former_names, imports, integers, keys, parallel, ranges, seeds
+    from ..libraries import databases, figures, flat_indices, floats, former_names, imports, integers, keys, parallel, ranges, seeds, trees
     from ..pictures import install as pictures
     from ..processes import pseudo_terminals, shared_values, signal_calls, trip
     from ..programs import streams
@@ -62,6 +62,8 @@ def build(modules=""):
     pseudo_terminals.install()
     shared_values.install()
     integers.install()
+    trees.install()
+    flat_indices.install()
     floats.install()
     parallel.install()
     ranges.install()
