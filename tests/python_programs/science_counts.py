@@ -1,15 +1,15 @@
 # packages: numpy scipy scikit-learn
 """Counts and places beyond 31 bits: pairs of points of trees, and the flat indices of shapes that only sparse arrays have; and the indices
-of what comes out of a pickle."""
+of what comes out of a pickle or a file."""
 import copy
 import io
 import pickle
-import struct
 
 import joblib
 
 import numpy as np
 from scipy import interpolate, sparse, spatial
+from scipy.io import loadmat, savemat, whosmat
 from sklearn.neighbors import BallTree, KDTree, KernelDensity, KNeighborsClassifier, KNeighborsRegressor, LocalOutlierFactor
 
 points = np.random.default_rng(1).random((50000, 2))
@@ -56,11 +56,18 @@ USES = {
 for name, (value, use) in USES.items():
     first = use(value)
     print(name, first.tolist() if isinstance(first, np.ndarray) else first, [how for how, copied in COPIES.items() if not np.array_equal(use(copied(value)), first)])
-state = list(spatial.KDTree(some[:7]).__getstate__())
-state[0], state[7] = np.frombuffer(struct.pack("<qqd6q", -1, 7, 0.0, 0, 7, 0, 0, 0, 0), "S1").copy(), np.arange(7)  # as a machine of 64 bits writes it
-tree = spatial.KDTree.__new__(spatial.KDTree)
-tree.__setstate__(tuple(state))
-print(tree.query(near, 3)[1].tolist(), tree.leafsize, tree.count_neighbors(tree, 0.3))
+tree = spatial.KDTree(some[:7], leafsize=3)
+nodes, _, _, _, _, _, _, indices, *_ = tree.__getstate__()
+print(nodes.dtype, np.delete(nodes.view("i8").reshape(-1, 9), [5, 6], axis=1).tolist(), indices.dtype)  # without pointers
+whole = KDTree(some[:7], leaf_size=3).__getstate__()
+print(whole[1].dtype.str, whole[2].dtype.itemsize, whole[2].tolist())
+
+order = np.argsort(np.arange(70000))[-3:]
+print(dumped(order) * 70000, dumped({"order": [order]})["order"][0] * 70000, dumped(np.bincount([1, 1]).T) * 10**10, dumped(np.nonzero(np.eye(2)))[1] * 10**10)
+file = io.BytesIO()
+savemat(file, {"order": order, "nested": {"found": order}, "few": np.array([1, 2], "int32")})
+read = loadmat(io.BytesIO(file.getvalue()))
+print(read["order"] * 70000, read["nested"]["found"][0, 0] * 70000, read["few"].dtype, whosmat(io.BytesIO(file.getvalue())))
 
 SIDE = 100_000
 PLACES = [99, 2**31, 9_999_999_999]

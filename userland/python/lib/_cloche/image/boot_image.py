@@ -36,7 +36,7 @@ def build(modules=""):
     posix_processes.install()
     linux_calls.install()
     _replace_sockets()
-    from ..libraries import databases, figures, flat_indices, floats, former_names, imports, integers, keys, parallel, ranges, seeds, trees
+    from ..libraries import databases, figures, flat_indices, floats, former_names, imports, integers, keys, parallel, ranges, saved_indices, seeds, trees
     from ..pictures import install as pictures
     from ..processes import pseudo_terminals, shared_values, signal_calls, trip
     from ..programs import streams
@@ -63,6 +63,7 @@ def build(modules=""):
     shared_values.install()
     integers.install()
     trees.install()
+    saved_indices.install()
     flat_indices.install()
     floats.install()
     parallel.install()

@@ -1,30 +1,38 @@
 """Trees of points, whose C code keeps indices.
 
-Counts of pairs are such indices, too: 50,000 points have more pairs than 31 bits count. And what is read from a pickle has 64 bits, in
-one of this machine (userland/python/extensions/indices.c) as in one of another.
+Counts of pairs are such indices, too: 50,000 points have more pairs than 31 bits count. And a tree leaves in a pickle as a machine of 64
+bits writes it, so that each can read what the other has written; what comes out of one is narrowed for C code.
 """
 import functools
-import struct
 
 from . import imports
 
 _INDEX_COUNTS = 2**31 - 1
+# A node of scipy's trees: the axis that it splits, how many points it has, where it splits, its first and last point; its two children as
+# pointers, which C code finds anew, and as numbers.
+_NODE = ("axis", "count", "place", "first", "end", "less", "greater", "less_number", "greater_number")
 
 
-def _indices(numpy, value):
-    """An array of indices, or with such fields, as C code has them; what is none of these as it is."""
+def _widened(numpy, value, wide):
+    """An array of indices, or with such fields, of 64 bits or as C code has them; what is none of these as it is."""
     if not isinstance(value, numpy.ndarray):
         return value
+    index, other = ("int64", numpy.intp) if wide else (numpy.intp, "int64")
     if value.dtype.names:
-        return value.astype(numpy.dtype([(name, numpy.intp if value.dtype[name] == numpy.int64 else value.dtype[name])
+        return value.astype(numpy.dtype([(name, index if value.dtype[name] == other else value.dtype[name])
                                          for name in value.dtype.names], align=True))
-    return value.astype(numpy.intp) if value.dtype == numpy.int64 else value
+    return value.astype(index) if value.dtype == other else value
 
 
 def _scipy_trees(trees):
     """The class itself takes no attributes."""
     import numpy
     own = trees.cKDTree
+    narrow, wide = (numpy.dtype([(name, "f8" if name == "place" else index) for name in _NODE]) for index in ("i4", "i8"))
+
+    def is_wide(nodes, count):
+        root = nodes.view(wide)[0] if nodes.nbytes % wide.itemsize == 0 else None
+        return root is not None and root["count"] == root["end"] == count
 
     class cKDTree(own):
         __slots__ = ()
@@ -38,12 +46,15 @@ def _scipy_trees(trees):
             found = super().count_neighbors(other, r, p, weights, cumulative)
             return found.astype("int64") if isinstance(found, numpy.ndarray) else int(found)
 
+        def __getstate__(self):
+            nodes, *others = super().__getstate__()
+            return nodes.view(narrow).astype(wide).view(nodes.dtype), *(_widened(numpy, value, True) for value in others)
+
         def __setstate__(self, state):
-            nodes, data, count, _, leaf_size, *_, box, _ = state
-            if count and struct.unpack_from("<i", nodes, 4)[0] != count:  # nodes of a machine whose indices have 64 bits
-                self.__init__(data, leaf_size, boxsize=box)
-            else:
-                super().__setstate__(tuple(_indices(numpy, value) for value in state))
+            nodes, *others = state
+            if is_wide(nodes, state[2]):
+                nodes = nodes.view(wide).astype(narrow).view(nodes.dtype)
+            super().__setstate__((nodes, *(_widened(numpy, value, False) for value in others)))
 
     cKDTree.__module__, cKDTree.__qualname__, cKDTree.__doc__ = own.__module__, own.__qualname__, own.__doc__
     trees.cKDTree = cKDTree
@@ -51,7 +62,7 @@ def _scipy_trees(trees):
 
 def _sklearn_trees(kind):
     import numpy
-    own, set_state = kind.two_point_correlation, kind.__setstate__
+    own, get_state, set_state = kind.two_point_correlation, kind.__getstate__, kind.__setstate__
 
     @functools.wraps(own)
     def two_point_correlation(self, X, r, dualtree=False):
@@ -62,10 +73,13 @@ def _sklearn_trees(kind):
             return own(self, X, r, dualtree).astype("int64")
         return sum(own(self, X[start:start + step], r, dualtree).astype("int64") for start in range(0, len(X), step))
 
-    def __setstate__(self, state):
-        set_state(self, tuple(_indices(numpy, value) for value in state))
+    def __getstate__(self):
+        return tuple(_widened(numpy, value, True) for value in get_state(self))
 
-    kind.two_point_correlation, kind.__setstate__ = two_point_correlation, __setstate__
+    def __setstate__(self, state):
+        set_state(self, tuple(_widened(numpy, value, False) for value in state))
+
+    kind.two_point_correlation, kind.__getstate__, kind.__setstate__ = two_point_correlation, __getstate__, __setstate__
 
 
 def install():
