@@ -25,10 +25,14 @@ def _pandas_joins(join):
 
         return joined
 
+    def longest_run(values):
+        changes = numpy.flatnonzero(numpy.asarray(values[1:] != values[:-1], bool))
+        return int(numpy.diff(numpy.concatenate(([-1], changes, [len(values) - 1]))).max())
+
     def of_sorted(own):
         @functools.wraps(own)
         def joined(left, right):
-            if len(left) * len(right) > _INDEX_COUNTS:
+            if len(left) * len(right) > _INDEX_COUNTS and len(left) * longest_run(right) > _INDEX_COUNTS:
                 first, end = (numpy.searchsorted(right, left, side).astype("int64") for side in ("left", "right"))
                 _refuse(int((end - first).sum()) + len(left) + len(right))
             return own(left, right)
