@@ -36,7 +36,7 @@ def build(modules=""):
     posix_processes.install()
     linux_calls.install()
     _replace_sockets()
-    from ..libraries import databases, figures, floats, former_names, imports, integers, keys, parallel, ranges, seeds
+    from ..libraries import databases, figures, flat_indices, floats, former_names, imports, integers, joins, keys, parallel, ranges, saved_indices, seeds, trees
     from ..pictures import install as pictures
     from ..processes import fault_dumps, pseudo_terminals, shared_values, signal_calls, trip
     from ..programs import shadows, streams
@@ -63,6 +63,10 @@ def build(modules=""):
     fault_dumps.install()
     shared_values.install()
     integers.install()
+    trees.install()
+    saved_indices.install()
+    joins.install()
+    flat_indices.install()
     floats.install()
     parallel.install()
     ranges.install()
