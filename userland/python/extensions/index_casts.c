@@ -59,15 +59,25 @@ static Py_ssize_t dense_int(const char *source, char *target, Py_ssize_t count) 
       Loop *const own = otherwise[context->types[1]->number - LONG][context->types[0]->number];                     \
       if (own != NULL) return own(context, data, dimensions, steps, auxiliary);                                     \
     }                                                                                                               \
-    const Py_ssize_t done = source_step == sizeof(stored) && target_step == sizeof(made) ? dense(data[0], data[1], count) : 0; \
-    const char *source = data[0] + done * source_step;                                                              \
-    char *target = data[1] + done * target_step;                                                                    \
-    for (Py_ssize_t left = count - done; left > 0; --left, source += source_step, target += target_step) {          \
+    Py_ssize_t i = source_step == sizeof(stored) && target_step == sizeof(made) ? dense(data[0], data[1], count) : 0; \
+    for (; i + 4 <= count; i += 4) {                                                                                \
+      made indices[4];                                                                                              \
+      int all_fit = 1;                                                                                              \
+      for (int j = 0; j < 4; ++j) {                                                                                 \
+        stored value;                                                                                               \
+        memcpy(&value, data[0] + (i + j) * source_step, sizeof value);                                              \
+        all_fit &= (fits);                                                                                          \
+        indices[j] = (made)value;                                                                                   \
+      }                                                                                                             \
+      if (!all_fit) break;                                                                                          \
+      for (int j = 0; j < 4; ++j) memcpy(data[1] + (i + j) * target_step, &indices[j], sizeof *indices);            \
+    }                                                                                                               \
+    for (; i < count; ++i) {                                                                                        \
       stored value;                                                                                                 \
-      memcpy(&value, source, sizeof value);                                                                         \
-      if (__builtin_expect(!(fits), 0)) return refuse_index(value, (stored)-1 > 0);                                 \
+      memcpy(&value, data[0] + i * source_step, sizeof value);                                                      \
+      if (!(fits)) return refuse_index(value, (stored)-1 > 0);                                                      \
       const made index = (made)value;                                                                               \
-      memcpy(target, &index, sizeof index);                                                                         \
+      memcpy(data[1] + i * target_step, &index, sizeof index);                                                      \
     }                                                                                                               \
     return 0;                                                                                                       \
   }

@@ -21,7 +21,13 @@ static int is_apart(const char *read, Py_ssize_t read_step, const char *made, Py
   return last + sizeof(int) <= made_first || made_last + sizeof(int) <= first || (read == made && read_step == made_step && made_step != 0);
 }
 
-/* Sums and differences, 16 at a time where they lie side by side. How many are done before the first 16 of which one does not fit. */
+static inline int at(const char *first, Py_ssize_t i, Py_ssize_t step) {
+  int value;
+  memcpy(&value, first + i * step, sizeof value);
+  return value;
+}
+
+/* Sums and differences, 16 at a time where they lie side by side, else four. How many are done before the first 16 of which one does not fit. */
 #define OVERFLOWS_add(first, last, made) ((first ^ made) & (last ^ made))
 #define OVERFLOWS_subtract(first, last, made) ((first ^ last) & (first ^ made))
 #define SUMS(name, operator)                                                                                        \
@@ -49,33 +55,64 @@ static int is_apart(const char *read, Py_ssize_t read_step, const char *made, Py
   static Py_ssize_t dense_##name(char **operands, const Py_ssize_t *steps, Py_ssize_t count) {                      \
     const int one_first = steps[0] == 0, one_last = steps[1] == 0;                                                  \
     if (count == 0 || (one_first && one_last) || steps[2] != sizeof(int) || (!one_first && steps[0] != sizeof(int)) || (!one_last && steps[1] != sizeof(int))) return 0; \
-    for (int k = 0; k < 2; ++k)                                                                                     \
-      if (!is_apart(operands[k], steps[k], operands[2], steps[2], count)) return 0;                                 \
     if (one_first) return dense_of_##name(operands[0], operands[1], operands[2], count, 1, 0);                      \
     if (one_last) return dense_of_##name(operands[0], operands[1], operands[2], count, 0, 1);                       \
     return dense_of_##name(operands[0], operands[1], operands[2], count, 0, 0);                                     \
   }                                                                                                                 \
   void cloche_LONG_##name(char **operands, const Py_ssize_t *count, const Py_ssize_t *steps, void *Py_UNUSED(data)) { \
-    const Py_ssize_t done = *count < 16 ? 0 : dense_##name(operands, steps, *count);                                \
     const Py_ssize_t first_step = steps[0], last_step = steps[1], made_step = steps[2];                             \
-    const char *first_at = operands[0] + done * first_step, *last_at = operands[1] + done * last_step;              \
-    char *made_at = operands[2] + done * made_step;                                                                 \
-    for (Py_ssize_t left = *count - done; left > 0; --left) {                                                       \
-      int first, last;                                                                                              \
-      memcpy(&first, first_at, sizeof first);                                                                       \
-      memcpy(&last, last_at, sizeof last);                                                                          \
-      const long long made = (long long)first operator last;                                                        \
+    Py_ssize_t i = 0;                                                                                               \
+    if (*count >= 16 && made_step != 0 && is_apart(operands[0], first_step, operands[2], made_step, *count) &&      \
+        is_apart(operands[1], last_step, operands[2], made_step, *count)) {                                         \
+      i = dense_##name(operands, steps, *count);                                                                    \
+      for (; i + 4 <= *count; i += 4) {                                                                             \
+        int results[4], odd = 0;                                                                                    \
+        for (int j = 0; j < 4; ++j) {                                                                               \
+          const int first = at(operands[0], i + j, first_step), last = at(operands[1], i + j, last_step);           \
+          results[j] = (int)((unsigned)first operator (unsigned)last);                                              \
+          odd |= OVERFLOWS_##name(first, last, results[j]);                                                         \
+        }                                                                                                           \
+        if (odd < 0) break;                                                                                         \
+        for (int j = 0; j < 4; ++j) memcpy(operands[2] + (i + j) * made_step, &results[j], sizeof(int));            \
+      }                                                                                                             \
+    }                                                                                                               \
+    for (; i < *count; ++i) {                                                                                       \
+      const long long made = (long long)at(operands[0], i, first_step) operator at(operands[1], i, last_step);      \
       const int index = (int)made;                                                                                  \
-      if (__builtin_expect(made != index, 0)) {                                                                     \
+      if (made != index) {                                                                                          \
         refuse(made, 0);                                                                                            \
         return;                                                                                                     \
       }                                                                                                             \
-      memcpy(made_at, &index, sizeof index);                                                                        \
-      first_at += first_step, last_at += last_step, made_at += made_step;                                           \
+      memcpy(operands[2] + i * made_step, &index, sizeof index);                                                    \
     }                                                                                                               \
   }
 SUMS(add, +)
 SUMS(subtract, -)
+
+/* Of one operand: the least index alone has no counterpart. */
+#define TURNS(name, turned)                                                                                         \
+  void cloche_LONG_##name(char **operands, const Py_ssize_t *count, const Py_ssize_t *steps, void *Py_UNUSED(data)) { \
+    Py_ssize_t i = 0;                                                                                               \
+    if (steps[0] == sizeof(int) && steps[1] == sizeof(int) && is_apart(operands[0], steps[0], operands[1], steps[1], *count)) { \
+      for (; i + 4 <= *count; i += 4) {                                                                             \
+        const Ints values = *(const Ints *)(operands[0] + 4 * i);                                                   \
+        if (__builtin_wasm_any_true_v128((Bytes)(values == INT_MIN))) break;                                        \
+        *(Ints *)(operands[1] + 4 * i) = turned(values);                                                            \
+      }                                                                                                             \
+    }                                                                                                               \
+    for (; i < *count; ++i) {                                                                                       \
+      const int value = at(operands[0], i, steps[0]);                                                               \
+      if (value == INT_MIN) {                                                                                       \
+        refuse(-(long long)value, 0);                                                                               \
+        return;                                                                                                     \
+      }                                                                                                             \
+      const int made = value < 0 || TURNS_ALL_##name ? -value : value;                                              \
+      memcpy(operands[1] + i * steps[1], &made, sizeof made);                                                       \
+    }                                                                                                               \
+  }
+enum { TURNS_ALL_negative = 1, TURNS_ALL_absolute = 0 };
+TURNS(negative, -)
+TURNS(absolute, __builtin_elementwise_abs)
 
 /* What is seldom asked for as indices is computed by numpy's loop for 64 bits. */
 static void by_wide_loop(OwnLoop *wide, int inputs, int is_unsigned, char **operands, Py_ssize_t count, const Py_ssize_t *steps) {
@@ -121,11 +158,14 @@ OF_BOTH(left_shift, 2)
 OF_BOTH(lcm, 2)
 OF_BOTH(gcd, 2)
 OF_BOTH(square, 1)
-OF_BOTH(negative, 1)
-BY_WIDE_LOOP(LONG, LONGLONG, absolute, 1, 0)
+BY_WIDE_LOOP(ULONG, ULONGLONG, negative, 1, 1)
 BY_WIDE_LOOP(ULONG, ULONGLONG, invert, 1, 1)
 BY_WIDE_LOOP(ULONG, ULONGLONG, add, 2, 1)
 BY_WIDE_LOOP(ULONG, ULONGLONG, subtract, 2, 1)
+
+#define OVERFLOWS_AT_add __builtin_add_overflow
+#define OVERFLOWS_AT_subtract __builtin_sub_overflow
+#define OVERFLOWS_AT_multiply __builtin_mul_overflow
 
 /* `ufunc.at`: at places of the first operand that the second tells, with the third. */
 #define AT(type, stored, name, operator, is_unsigned)                                                               \
@@ -137,9 +177,11 @@ BY_WIDE_LOOP(ULONG, ULONGLONG, subtract, 2, 1)
       Py_ssize_t index = *(const Py_ssize_t *)index_at;                                                             \
       index += index < 0 ? size : 0;                                                                                \
       stored *const place = (stored *)(places + place_step * index);                                                \
-      const long long made = (long long)*place operator (long long)*(const stored *)value_at;                       \
-      if (__builtin_expect(made != (stored)made, 0)) return refuse_index(made, is_unsigned);                                             \
-      *place = (stored)made;                                                                                        \
+      const stored value = *(const stored *)value_at;                                                               \
+      stored made;                                                                                                  \
+      if (OVERFLOWS_AT_##name(*place, value, &made))                                                        \
+        return refuse_index((long long)*place operator (long long)value, is_unsigned);                              \
+      *place = made;                                                                                                \
     }                                                                                                               \
     return 0;                                                                                                       \
   }
