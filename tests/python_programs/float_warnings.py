@@ -230,3 +230,21 @@ told = []
 with np.errstate(divide="call", call=lambda *what: told.append(what)):
     one / zero
 print(told)
+
+# What a number is next to may be infinite.
+for kind in "edfg":
+    most = np.finfo(kind).max
+    for count in (1, 3, 40):
+        first = np.full(count, most, kind)
+        for last in (np.inf, -np.inf, np.nan, most, 0):
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                made = [np.isinf(np.nextafter(first, np.array(last, kind))).any(), np.isinf(np.nextafter(-first, np.array(last, kind))).any(),
+                        np.isinf(np.nextafter(np.full(count, np.inf, kind), np.array(last, kind))).any()]
+            print(kind, count, last == most or last, made, [str(warning.message) for warning in told])
+for kind in "df":
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        print(kind, np.isfinite(np.spacing(np.array([np.finfo(kind).max, 1, 0], kind))), np.spacing(np.array([np.inf, np.nan, -np.inf], kind)))
+        np.spacing(np.finfo(kind).max)
+    print([str(warning.message) for warning in told])

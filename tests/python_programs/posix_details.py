@@ -166,6 +166,14 @@ with open("mapped", "w+b") as file:
     with mmap.mmap(file.fileno(), 0) as memory, memoryview(memory) as view:
         view[0:1] = b"w"
     print(attempt(memoryview, memory), os.pread(file.fileno(), 1, 0))
+    # What somebody has a view of is neither closed nor made longer.
+    memory = mmap.mmap(file.fileno(), 0)
+    view = memoryview(memory)
+    print(attempt(memory.close), memory.closed, attempt(memory.resize, 100), attempt(memory.resize, 400000), len(memory), bytes(view[:1]))
+    print(os.fstat(file.fileno()).st_size, attempt(memory.__exit__, None, None, None), memory.closed)
+    view[1:2] = b"v"
+    view.release()
+    print(attempt(memory.close), memory.closed, attempt(memory.close), attempt(len, memory), attempt(memory.flush), os.pread(file.fileno(), 2, 0))
 
 # What one child has used, and not those before it.
 used = []

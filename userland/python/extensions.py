@@ -22,9 +22,17 @@ RECIPE = HERE / "extensions.toml"
 MODULES = ("_casts", "_curses", "_curses_panel", "_decimal", "_floats", "_scrypt", "_waits", "_zstd")
 # Which the interpreter's own code calls.
 FUNCTIONS = """cloche_before_attach cloche_before_line cloche_before_lock cloche_before_product cloche_before_read cloche_before_ufunc
-cloche_database_lock cloche_database_reserved cloche_database_unlock cloche_dot cloche_indices_left cloche_loop cloche_number cloche_open
-cloche_product cloche_reader cloche_thread cloche_wide_indices cloche_write""".split()
+cloche_database_lock cloche_database_reserved cloche_database_unlock cloche_dot cloche_loop cloche_number cloche_open cloche_product
+cloche_reader cloche_thread cloche_write""".split()
 FUNCTIONS += [f"cloche_{operation}_at_{kind}" for operation in ("add", "subtract", "multiply", "divide") for kind in ("double", "float")]
+# Loops of numpy's that indices_patch.py replaces, and those of `ufunc.at`.
+INDEX_LOOPS = {"LONG": "add subtract multiply power left_shift lcm gcd square negative absolute".split(),
+               "ULONG": "add subtract multiply power left_shift lcm gcd square negative invert".split()}
+INDEX_AT = "add subtract multiply".split()
+FUNCTIONS += [f"cloche_{kind}_{name}" for kind, names in INDEX_LOOPS.items() for name in names]
+FUNCTIONS += [f"cloche_{kind}_{name}_indexed" for kind in INDEX_LOOPS for name in INDEX_AT]
+FUNCTIONS += """cloche_at cloche_before_at cloche_before_promotion cloche_index_set cloche_indices_left cloche_long_fill cloche_long_fromstr cloche_made_sums cloche_type_of_sums
+cloche_viewed cloche_wide_class cloche_wide_indices""".split()
 FLAGS = ["--target=wasm32-unknown-unknown", "-O3", "-DNDEBUG", "-fwrapv", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections",
          "-msimd128", "-mbulk-memory", "-mnontrapping-fptoint", "-msign-ext", "-w"]
 PYTHON = ["-IInclude", "-IInclude/internal", f"-I{HERE}", "-DPy_BUILD_CORE_MODULE"]
@@ -66,7 +74,8 @@ def _units(tree):
     yield HERE / "floats.c", PYTHON
     yield HERE / "products.c", PYTHON
     yield HERE / "orders.c", PYTHON
-    yield HERE / "indices.c", PYTHON
+    for name in ("indices", "index_casts", "index_loops"):
+        yield HERE / f"{name}.c", PYTHON
     yield HERE / "scrypt.c", PYTHON + SODIUM_OPTIONS
     for name in SODIUM_FILES:
         yield f"{SODIUM}/{name}.c", SODIUM_OPTIONS

@@ -7,6 +7,7 @@ import re
 
 import extensions
 import floats_patch
+import indices_patch
 import random_patch
 import rust_extensions
 from interpreter_data import InterpreterData
@@ -115,4 +116,5 @@ def patch(module):
     files(module, added.functions)
     databases(module, added.functions)
     floats_patch.patch(module, added.functions)
+    indices_patch.patch(module, added.functions)
     random_patch.widen(module)

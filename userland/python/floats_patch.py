@@ -5,8 +5,6 @@ whose address others compare with, calls a copy of it and then that file.
 
 frexp gives 0 for the exponent of what is no finite number, as glibc does; the C library here would leave it as it was. Its acosf gives a
 half of pi for 0 and pi for -1 that are not the nearest floats.
-
-Arrays of indices are pickled with 64 bits (indices.c).
 """
 from wasm_module import CALL, PatchError, encode, with_locals
 from wasm_text import assemble
@@ -91,20 +89,10 @@ def orders(module, functions):
                                                 FUNCTION=functions["cloche_before_ufunc"]) + body[start:])
 
 
-def pickled_indices(module, functions):
-    """What ndarray's __reduce_ex__ is called with: indices.c."""
-    index = module.index("array_reduce_ex")
-    module.changed[index] = b"\0" + assemble("""local.get 0; call WIDE; local.tee 0; i32.eqz; if; i32.const 0; return; end
-                                               local.get 0; local.get 1; call COPY; local.get 0; call FUNCTION; end""",
-                                             WIDE=functions["cloche_wide_indices"], COPY=module.copied(index, "array_reduce_ex"),
-                                             FUNCTION=functions["cloche_indices_left"])
-
-
 def patch(module, functions):
     exponents(module)
     angles(module)
     orders(module, functions)
-    pickled_indices(module, functions)
     products(module, functions)
     loop = "generic_wrapped_legacy_loop"
     if module.body(loop).count(b"\x28\x02\x10") != 1:

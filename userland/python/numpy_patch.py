@@ -269,23 +269,6 @@ def inner_products(module):
             i32.const 0; local.set 4
         end
     """, TYPE_NUM=DESCR_TYPE_NUM, LONG=LONG, FROM_TYPE=module.index("PyArray_DescrFromType")) + end)
-    # einsum without an `out`, of indices alone: its parameters are text, number, arrays, type, order, casting, out.
-    prepend(module, "PyArray_EinsteinSum", 7, """
-        block
-            local.get 3; local.get 6; i32.or; br_if 0
-            local.get 1; local.set t0
-            loop
-                local.get t0
-                if
-                    local.get t0; i32.const 1; i32.sub; local.tee t0
-                    i32.const 2; i32.shl; local.get 2; i32.add; i32.load; i32.load DESCR; i32.load TYPE_NUM
-                    i32.const LONG; i32.ne; br_if 2
-                    br 1
-                end
-            end
-            i32.const LONGLONG; call FROM_TYPE; local.set 3
-        end
-    """, 1, DESCR=ARRAY_DESCR, TYPE_NUM=DESCR_TYPE_NUM, LONG=LONG, LONGLONG=LONGLONG, FROM_TYPE=module.index("PyArray_DescrFromType"))
 
 
 def indices(module):
@@ -308,6 +291,12 @@ def exact_checks(module):
         module.change(name, re.sub(pattern, lambda match: match[1] + bytes([INT]) + match[2], body, flags=re.DOTALL))
 
 
+def masks(module):
+    """What a loop with `where` keeps begins empty: a loop that leaves its own data as it finds it would have what is freed with it."""
+    allocate = module.call("PyMem_Malloc")
+    substitute(module, "PyArrayMethod_GetMaskedStridedLoop", allocate, const(1) + module.call("PyMem_Calloc"))
+
+
 def hashes(module):
     """Integers of 32 bits hash as Python's do, which are taken by 2^31 - 1 here: numpy knows that of `long` alone."""
     for kind in ("int", "uint"):
@@ -327,4 +316,5 @@ def patch(module):
     promotions(module, words)
     inner_products(module)
     indices(module)
+    masks(module)
     exact_checks(module)

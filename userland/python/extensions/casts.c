@@ -1,7 +1,7 @@
 /* The module _casts: what becomes of a float that is converted to an integer in numpy. What does not fit becomes what x86-64 makes of it,
  * as on the machines that programs are written on: WebAssembly's instructions give the nearest integer, and tell of nothing. numpy warns of
  * it there, and here. userland/python/lib/_cloche/libraries/floats.py says for which of its types. */
-#include "numpy.h"
+#include "indices.h"
 
 enum { FIRST_INTEGER = 1, INTEGERS = 10 }; /* byte to ulonglong */
 enum { SAME_VALUE = 1 };                   /* a flag of a context */
@@ -20,6 +20,31 @@ static inline long long wide(double value, int *odd) {
 }
 static inline unsigned long long widest(double value, int *odd) {
   return value >= 0x1p63 ? (unsigned long long)wide(value - 0x1p63, odd) ^ 1ULL << 63 : (unsigned long long)wide(value, odd);
+}
+
+/* An index has 32 bits. One that fits where indices have 64, and not here, is an error; what fits in neither is the least. */
+enum { BEYOND = 2 }; /* in `odd` */
+static long long beyond;
+static inline int index_of(long long whole, int odd_before, int *odd) {
+  *odd |= odd_before;
+  if (odd_before) return INT_MIN;
+  if (whole != (int)whole) beyond = whole, *odd |= BEYOND;
+  return (int)whole;
+}
+static inline unsigned unsigned_index_of(unsigned long long whole, int odd_before, int *odd) {
+  *odd |= odd_before;
+  if (!odd_before && whole > UINT_MAX) beyond = (long long)whole, *odd |= BEYOND;
+  return (unsigned)whole;
+}
+static inline int index_of_float(double value, int *odd) {
+  int is_odd = 0;
+  const long long whole = wide(value, &is_odd);
+  return index_of(whole, is_odd, odd);
+}
+static inline unsigned unsigned_index_of_float(double value, int *odd) {
+  int is_odd = 0;
+  const unsigned long long whole = widest(value, &is_odd);
+  return unsigned_index_of(whole, is_odd, odd);
 }
 
 static inline float of_half(unsigned short half) { return npy_half_to_float(half); }
@@ -64,6 +89,17 @@ static inline unsigned long long quad_widest(Quad value, int *odd) {
   if (is_negative(value) || is_nan_quad(value) || (fits && whole >> 63 == 0)) return quad_wide(value, odd);
   *odd |= !fits;
   return fits ? whole : 0;
+}
+
+static inline int index_of_quad(Quad value, int *odd) {
+  int is_odd = 0;
+  const long long whole = quad_wide(value, &is_odd);
+  return index_of(whole, is_odd, odd);
+}
+static inline unsigned unsigned_index_of_quad(Quad value, int *odd) {
+  int is_odd = 0;
+  const unsigned long long whole = quad_widest(value, &is_odd);
+  return unsigned_index_of(whole, is_odd, odd);
 }
 
 /* Numbers that lie side by side are done in blocks. Of one it is seen first whether all are within the range of which the integers are as
@@ -276,6 +312,7 @@ static int refuses(const Context *context, char *const *data, Py_ssize_t count, 
       source += count * steps[0];                                                                                   \
       target += count * steps[1];                                                                                   \
     }                                                                                                               \
+    if (odd & BEYOND) return refuse_index(beyond, (made)-1 > 0);                                                    \
     if (odd) npy_set_floatstatus_invalid();                                                                         \
     return 0;                                                                                                       \
   }
@@ -287,6 +324,8 @@ static int refuses(const Context *context, char *const *data, Py_ssize_t count, 
   CAST(from, stored, read, ushort, unsigned short, narrow, dense(from, ushort))           \
   CAST(from, stored, read, int, int, narrow, dense(from, int))                            \
   CAST(from, stored, read, uint, unsigned, wide, dense(from, uint))                       \
+  CAST(from, stored, read, long, int, index_of_float, dense(from, int))                   \
+  CAST(from, stored, read, ulong, unsigned, unsigned_index_of_float, NEVER)               \
   CAST(from, stored, read, longlong, long long, wide, dense(from, longlong))              \
   CAST(from, stored, read, ulonglong, unsigned long long, widest, dense(from, longlong))
 #define BY_BLOCKS(from, to) dense_##from##_to_##to
@@ -301,12 +340,14 @@ OF_QUAD(short, short, quad_short)
 OF_QUAD(ushort, unsigned short, quad_narrow)
 OF_QUAD(int, int, quad_narrow)
 OF_QUAD(uint, unsigned, quad_wide)
+OF_QUAD(long, int, index_of_quad)
+OF_QUAD(ulong, unsigned, unsigned_index_of_quad)
 OF_QUAD(longlong, long long, quad_wide)
 OF_QUAD(ulonglong, unsigned long long, quad_widest)
 
-/* By numpy's numbers; a long has 32 bits here. */
+/* By numpy's numbers. */
 #define LOOPS(from)                                                                                                         \
-  {from##_to_byte, from##_to_ubyte, from##_to_short, from##_to_ushort, from##_to_int, from##_to_uint, from##_to_int, from##_to_uint, \
+  {from##_to_byte, from##_to_ubyte, from##_to_short, from##_to_ushort, from##_to_int, from##_to_uint, from##_to_long, from##_to_ulong, \
    from##_to_longlong, from##_to_ulonglong}
 static Loop *const LOOPS_OF[4][INTEGERS] = {LOOPS(half), LOOPS(float), LOOPS(double), LOOPS(quad)};
 
@@ -389,8 +430,10 @@ static Loop *loop_for(int from, int to) {
     case DOUBLE: case CDOUBLE: return LOOPS_OF[2][column];
     case QUAD: case CQUAD: return LOOPS_OF[3][column];
   }
-  return NULL;
+  return to == LONG || to == ULONG ? index_cast(from, to) : NULL;
 }
+
+static void *usual_choice; /* of the loop of a conversion */
 
 /* replace(method of a conversion, number of the type it is from, and of that it is to) */
 static PyObject *replace(PyObject *Py_UNUSED(module), PyObject *args) {
@@ -400,11 +443,18 @@ static PyObject *replace(PyObject *Py_UNUSED(module), PyObject *args) {
   Loop *const loop = loop_for(from, to);
   if (loop == NULL) return PyErr_Format(PyExc_ValueError, "%d is not converted to %d here", from, to);
   Method *const method = bound->method;
-  if (method->inputs != 1 || method->outputs != 1 || method->strided == NULL)
+  const int is_time = from == DATETIME || from == TIMEDELTA; /* whose conversion chooses a loop in a way of its own */
+  if (method->inputs != 1 || method->outputs != 1 || (method->strided == NULL && !is_time) || (is_time && usual_choice == NULL))
     return PyErr_Format(PyExc_ValueError, "numpy's conversions are not as expected");
   if (loop == from_quad && method->strided != loop) own_from_quad[from == CQUAD][to] = method->strided;
+  if (from >= FIRST_INTEGER && from < FIRST_INTEGER + INTEGERS && method->strided != loop)
+    index_cast_otherwise(from, to, method->unaligned_strided);
+  if (is_time)
+    method->loop_for = usual_choice;
+  else if (from == FLOAT)
+    usual_choice = method->loop_for;
   method->strided = method->contiguous = loop;
-  if (method->unaligned_strided != NULL) method->unaligned_strided = method->unaligned_contiguous = loop;
+  if (method->unaligned_strided != NULL || is_time) method->unaligned_strided = method->unaligned_contiguous = loop;
   Py_RETURN_NONE;
 }
 

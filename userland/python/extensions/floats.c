@@ -3,7 +3,7 @@
  * userland/python/lib/_cloche/libraries/floats.py says for which of its functions. */
 #include "floats.h"
 
-enum { NOT_WATCHED, PLAIN, POLES, BY_ZERO, WHOLE_QUOTIENT, POWERS, REMAINDER, PRODUCT, TOGETHER }; /* which infinite results are a division by zero */
+enum { NOT_WATCHED, PLAIN, POLES, BY_ZERO, WHOLE_QUOTIENT, POWERS, REMAINDER, NEXT, PRODUCT, TOGETHER }; /* which infinite results are a division by zero */
 enum { NO_ARITHMETIC, ADD, SUBTRACT, MULTIPLY, QUOTIENT };     /* what is computed here */
 enum { MOST = 5, BLOCK = 2048, WIDEST = 16, PLACES = 256 };
 
@@ -81,6 +81,7 @@ int class_of(const Operand *operand, Py_ssize_t i) {
 /* What the flags of one operation would have been. `inputs` are the classes of all operands together. Which functions of complex numbers that
  * are endless set flags is known of the arithmetic alone. */
 static int flags_of(int rule, int result, int inputs, int first, int last, int is_complex, int is_arithmetic) {
+  if (rule == NEXT) return result & INF_CLASS && !(first & ENDLESS) ? OVERFLOWS : 0;
   if (inputs & NAN_CLASS || (is_complex && !is_arithmetic && inputs & ENDLESS)) return 0;
   int flags = result & NAN_CLASS ? INVALID : 0;
   if (result & INF_CLASS && !(inputs & INF_CLASS)) {
@@ -227,7 +228,7 @@ void set_flags(int flags) {
 /* `count` results that are there, element by element. */
 static int judged(int rule, int arithmetic, const Operand *operands, int inputs, int outputs, Py_ssize_t count) {
   int flags = 0;
-  for (Py_ssize_t i = unsuspicious(operands, inputs, outputs, count); i < count; ++i) {
+  for (Py_ssize_t i = rule == NEXT ? 0 : unsuspicious(operands, inputs, outputs, count); i < count; ++i) {
     for (int k = inputs; k < inputs + outputs; ++k) {
       const int result = class_of(&operands[k], i);
       if (!(result & ENDLESS)) continue;
@@ -358,8 +359,8 @@ int cloche_loop(const Context *context, char *const *data, const Py_ssize_t *dim
     own->loop(places, dimensions, steps, own->data);
     set_flags((rule == PRODUCT ? judged_product : judged_whole)(context, data, dimensions, steps));
   }
-  if (refused_orders) {
-    refused_orders = 0;
+  if (loop_has_raised) {
+    loop_has_raised = 0;
     return -1;
   }
   return own->may_raise && PyErr_Occurred() ? -1 : 0;

@@ -22,7 +22,7 @@ int class_of(const Operand *operand, Py_ssize_t i);
 int may_be_endless(const Operand *operand, Py_ssize_t count);
 void set_flags(int flags);
 
-extern int refused_orders; /* a loop has set an exception since this was last 0 (orders.c) */
+extern int loop_has_raised; /* a loop has set an exception since this was last 0 (orders.c) */
 
 /* What the flags of a gufunc would have been whose results are there (products.c). */
 int judged_product(const Context *context, char *const *data, const Py_ssize_t *dimensions, const Py_ssize_t *steps);

@@ -32,6 +32,7 @@ typedef struct {
   Py_ssize_t *shape, *steps;
   PyObject *base;
   Descriptor *type;
+  int flags;
 } Array;
 
 /* How a function of numpy computes for operands of some types. */
@@ -47,7 +48,7 @@ typedef struct {
   PyObject_HEAD
   char *name;
   int inputs, outputs, casting, flags;
-  void *functions[5];
+  void *unused[3], *loop_for, *first_of_reduction; /* what chooses a loop */
   Loop *strided, *contiguous, *unaligned_strided, *unaligned_contiguous;
 } Method;
 

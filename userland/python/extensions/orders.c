@@ -14,7 +14,7 @@ static struct {
   unsigned orders; /* a bit for each operand */
 } own_loops[MOST];
 static int own_loop_count;
-int refused_orders;
+int loop_has_raised;
 
 static int is_beyond(long long order) { return order < INT_MIN || order > INT_MAX; }
 
@@ -30,7 +30,7 @@ static void loop_of_orders(char **operands, const Py_ssize_t *count, const Py_ss
       const PyGILState_STATE state = PyGILState_Ensure(); /* a loop has no thread state */
       PyErr_Format(PyExc_OverflowError, "the order %lld has more than the 32 bits that this function reads here", order);
       PyGILState_Release(state);
-      refused_orders = 1;
+      loop_has_raised = 1;
       return;
     }
   }

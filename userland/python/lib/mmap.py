@@ -79,6 +79,10 @@ class mmap(bytearray):
             raise BufferError("Object is not writable.")
         return view.toreadonly()
 
+    def __len__(self):
+        self._check()
+        return bytearray.__len__(self)
+
     def __getitem__(self, key):
         self._check()
         value = bytearray.__getitem__(self, key)
@@ -158,18 +162,30 @@ class mmap(bytearray):
         self._check(writing=True)
         if self._access == ACCESS_COPY:
             raise TypeError("mmap can't resize a readonly or copy-on-write memory map.")
+        before, rest = len(self), bytearray.__getitem__(self, slice(newsize, None))
+        try:
+            self._set_length(newsize, bytes(max(0, newsize - before)))
+        except BufferError:
+            raise BufferError("mmap can't resize with extant buffers exported.") from None
         if self._fd >= 0:
-            os.ftruncate(self._fd, self._offset + newsize)
-        before = len(self)
+            try:
+                os.ftruncate(self._fd, self._offset + newsize)
+            except OSError:
+                self._set_length(before, rest)
+                raise
         if newsize < before:
-            bytearray.__delitem__(self, slice(newsize, None))
             del self._in_file[-(-newsize // _PIECE):]
             if newsize % _PIECE and self._in_file:
                 self._in_file[-1] = self._in_file[-1][:newsize % _PIECE]
+        elif self._fd >= 0:
+            self._load(before)
+
+    def _set_length(self, length, more):
+        """Shortened, or with `more` behind what is there; a BufferError, and nothing, where somebody has a view of it."""
+        if length < len(self):
+            bytearray.__delitem__(self, slice(length, None))
         else:
-            bytearray.extend(self, bytes(newsize - before))
-            if self._fd >= 0:
-                self._load(before)
+            bytearray.extend(self, more)
 
     def madvise(self, option, start=0, length=None):
         self._check()
@@ -196,12 +212,17 @@ class mmap(bytearray):
             done += os.pwrite(self._fd, merged[done:], self._offset + at + done)
 
     def close(self):
-        if not self._closed:
-            self.flush()
-            self._closed = True
-            if self._fd >= 0:
-                os.close(self._fd)
-                self._fd = -1
+        if self._closed:
+            return
+        self.flush()
+        try:
+            bytearray.clear(self)
+        except BufferError:
+            raise BufferError("cannot close exported pointers exist") from None
+        self._closed = True
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
     def __enter__(self):
         self._check()
@@ -217,7 +238,7 @@ class mmap(bytearray):
             pass
 
     def __repr__(self):
-        return f"<mmap.mmap closed={self._closed}, length={len(self)}, pos={self._at}, offset={getattr(self, '_offset', 0)}>"
+        return f"<mmap.mmap closed={self._closed}, length={bytearray.__len__(self)}, pos={self._at}, offset={getattr(self, '_offset', 0)}>"
 
     __str__ = __repr__
     __hash__ = object.__hash__

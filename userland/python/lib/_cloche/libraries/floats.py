@@ -5,7 +5,7 @@ or an overflow: that differs. `_casts` (casts.c beside it) has the conversions.
 """
 from . import imports
 
-PLAIN, POLES, BY_ZERO, WHOLE_QUOTIENT, POWERS, PRODUCT, TOGETHER = 1, 2, 3, 4, 5, 7, 8
+PLAIN, POLES, BY_ZERO, WHOLE_QUOTIENT, POWERS, NEXT, PRODUCT, TOGETHER = 1, 2, 3, 4, 5, 7, 8, 9
 RULES = {
     # An infinite result of finite numbers is an overflow,
     PLAIN: """add subtract multiply square exp exp2 expm1 sinh cosh sin cos tan sqrt arcsin arccos arccosh hypot logaddexp logaddexp2
@@ -17,6 +17,8 @@ RULES = {
     WHOLE_QUOTIENT: "floor_divide divmod",
     # and one where the first is.
     POWERS: "power float_power",
+    # An overflow of the first operand alone: what it is next to may well be infinite.
+    NEXT: "nextafter spacing",
     # An overflow again: sums of products of lines, and
     PRODUCT: "matmul vecdot matvec vecmat",
 }
@@ -33,7 +35,9 @@ def _replace_casts():
     from numpy._core._multiarray_umath import _get_castingimpl, dtype
     for source, target in [*((source, target) for source in FLOATS for target in INTEGERS),
                            *((source, target) for source in "dD" for target in "fF"),
-                           *((source, target) for source in "gG" for target in "efdFD")]:
+                           *((source, target) for source in "gG" for target in "efdFD"),
+                           # Indices, of which none is cut off.
+                           *((source, "l") for source in "ILqQmM"), *((source, "L") for source in "bhilqQmM")]:
         source, target = dtype(source), dtype(target)
         _casts.replace(_get_castingimpl(type(source), type(target)), source.num, target.num)
 

@@ -46,6 +46,28 @@ def _numpy_select(functions):
     functions.select = select
 
 
+def _numpy_cross(numeric):
+    """A product of vectors is put together in an array of the type that they have."""
+    inner = numeric.cross
+
+    @functools.wraps(inner)
+    def cross(a, b, *axes, **options):
+        return inner(_wide(a), _wide(b), *axes, **options)
+
+    numeric.cross = cross
+
+
+def _numpy_masked(core):
+    """The pickle of a masked array has indices with 64 bits, as one of others has."""
+    inner = core.MaskedArray.__reduce__
+
+    @functools.wraps(inner)
+    def __reduce__(self):
+        return inner(self if self.dtype.num != core.np.dtype("p").num else self.astype("int64"))
+
+    core.MaskedArray.__reduce__ = __reduce__
+
+
 def _numpy_files(files):
     """A file of numpy's has indices with 64 bits, as a pickle has (extensions/indices.c)."""
     from numpy._core.multiarray import dtype
@@ -251,6 +273,8 @@ def install():
     imports.after("numpy._core._type_aliases", _numpy_names)
     imports.after("numpy._core.arrayprint", _numpy_repr)
     imports.after("numpy.lib._function_base_impl", _numpy_select)
+    imports.after("numpy._core.numeric", _numpy_cross)
+    imports.after("numpy.ma.core", _numpy_masked)
     imports.after("numpy.lib._format_impl", _numpy_files)
     imports.after("pandas.core.internals.managers", _pandas_blocks)
     imports.after("pandas.core.internals.construction", _pandas_tables)
