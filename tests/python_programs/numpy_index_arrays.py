@@ -122,3 +122,19 @@ np.matmul(idx, idx, dtype=np.intp)
     print(expression, "=", eval(expression))
 for statement in ("idx **= -1", "idx += 1.5", "idx += 2**63", "idx[0] = 2**63", "idx[0] = 'x'", "idx[0] = None", "idx[0] = 10**5000"):
     print(statement, "is", outcome(statement, {"idx": np.nonzero(np.ones(3, bool))[0]})[0])
+table = np.zeros((3, 3))
+for count in (1, 2, 3, 100, 9000, 20000):
+    for place in (0, count - 1):
+        for value in (2**31, 2**32, -2**31 - 1, 2**40):
+            large = np.zeros(count, int)
+            large[place] = value
+            for read in (lambda: table[large], lambda: table[large, large], lambda: table[0, large], lambda: table[large.reshape(1, -1)],
+                         lambda: table[list(large)], lambda: table.take(large), lambda: table[large.astype("u8" if value > 0 else ">i8")],
+                         lambda: table.__setitem__(large, 1), lambda: table.__setitem__((0, large), 1), lambda: np.add.at(table, large, 1),
+                         lambda: table[:, large], lambda: np.put(table, large, 1), lambda: np.take_along_axis(table, large[:, None], 0),
+                         lambda: table[large[::-1]], lambda: np.ravel_multi_index((large, large), (3, 3)), lambda: np.choose(large, [1, 2])):
+                try:
+                    print("taken:", count, place, value, read())
+                except (IndexError, OverflowError, ValueError) as error:
+                    if "index" in str(error) and not any(str(number) in str(error) for number in (value, value + 3)) and "invalid" not in str(error):
+                        print("another:", count, place, value, error)

@@ -84,6 +84,14 @@ def at(module, functions):
                                              FUNCTION=functions["cloche_at"])
 
 
+def subscripts(module):
+    """What reads and writes by arrays of indices looks for a number below zero from NpyIter_Reset, which gives 0 where the first conversion
+    was refused: it went on with what the buffer had held before."""
+    reset = module.call("NpyIter_Reset")
+    for name in ("array_subscript", "array_assign_subscript"):
+        substitute(module, name, reset + assemble("i32.const 0; i32.lt_s"), reset + assemble("i32.eqz"))
+
+
 def pickles(module, functions):
     """What ndarray's __reduce_ex__ is called with."""
     index = module.index("array_reduce_ex")
@@ -101,6 +109,7 @@ def patch(module, functions):
     elements(module, functions)
     views(module, functions)
     at(module, functions)
+    subscripts(module)
     pickles(module, functions)
     replace(module, "LONG_fill", 3, functions["cloche_long_fill"])
     replace(module, "LONG_fromstr", 4, functions["cloche_long_fromstr"])
