@@ -51,6 +51,7 @@ def main(words):
         sys.exit(__doc__.strip())
     left = tomllib.loads(LEFT.read_text()) if LEFT.exists() else {}
     found = 0
+    sources.ask_debian_anew()
     for source in debian_sources():
         package = source["package"]
         revision, new = not_judged(source, left.get(package, {}))

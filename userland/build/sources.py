@@ -118,9 +118,14 @@ def _patches_of(apt, package, version):
                         yield name, t.extractfile(member).read()
 
 
+def ask_debian_anew():
+    """What the releases have now, for all that is asked for afterwards."""
+    _Apt(DEBIAN_RELEASES).run("apt-get", "update")
+
+
 def patches_in_reach(source):
-    """(the newest revision of a Debian package that has the archive, the SHA-256 of each of its patches by name), as Debian has it now."""
-    apt, versions = _versions_in_reach(source, refresh=True)
+    """(the newest revision of a Debian package that has the archive, the SHA-256 of each of its patches by name)."""
+    apt, versions = _versions_in_reach(source)
     newest = versions[0]
     for version in versions[1:]:
         if subprocess.run(["dpkg", "--compare-versions", version, "gt", newest]).returncode == 0:

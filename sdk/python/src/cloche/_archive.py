@@ -21,7 +21,7 @@ _WANTED = (b"path", b"linkpath", b"size", b"mtime")
 
 class Member(NamedTuple):
     name: str
-    kind: str  # one of those below
+    kind: str  # _FILE, _LINK, _SYMLINK or _FOLDER
     mode: int
     modified: float  # seconds
     target: str  # of a link
