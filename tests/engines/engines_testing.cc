@@ -61,6 +61,18 @@ std::unique_ptr<Sandbox> OnEachEngine::make_sandbox(SandboxOptions options) cons
   return engine().create(of_engine(std::move(options)));
 }
 
+void OnChangedImage::SetUp() {
+  OnEachEngine::SetUp();
+  if (IsSkipped()) return;
+  if (!is_linux()) GTEST_SKIP() << "the other engine has no images to change";
+  const auto before = make_sandbox();
+  const RunResult changed = before->run({.script = script_});
+  ASSERT_EQ(changed.exit_code, 0) << changed.stderr_data;
+  ASSERT_TRUE(before->commit_image(name_).ok());
+  options_ = of_engine();
+  options_.image = name_;
+}
+
 void PythonOnEachEngine::SetUp() {
   OnEachEngine::SetUp();
   if (IsSkipped() || !is_linux()) return;

@@ -25,6 +25,20 @@ class OnEachEngine : public ::testing::TestWithParam<EngineKind> {
   std::unique_ptr<Sandbox> make_sandbox(SandboxOptions options = {}) const;
 };
 
+// The same in boxes of another image: the small one as a script has left it. The other engine has
+// no images to change: its half is skipped.
+class OnChangedImage : public OnEachEngine {
+ protected:
+  OnChangedImage(std::string name, std::string script)
+      : name_(std::move(name)), script_(std::move(script)) {}
+  void SetUp() override;
+
+  SandboxOptions options_;
+
+ private:
+  const std::string name_, script_;
+};
+
 // The same for Python, with sessions made in a line, and what their code prints or is worth.
 class PythonOnEachEngine : public OnEachEngine {
  protected:

@@ -6,22 +6,11 @@
 namespace cloche {
 namespace {
 
-class ImageWithoutPython : public testing::OnEachEngine {
+class ImageWithoutPython : public testing::OnChangedImage {
  protected:
-  void SetUp() override {
-    OnEachEngine::SetUp();
-    if (IsSkipped()) return;
-    if (!is_linux()) GTEST_SKIP() << "the other engine has no images without";
-    const auto before = make_sandbox();
-    const RunResult removed = before->run(
-        {.script = "while p=$(command -v python3); do rm \"$p\" || exit; hash -r; done"});
-    ASSERT_EQ(removed.exit_code, 0) << removed.stderr_data;
-    ASSERT_TRUE(before->commit_image("no-python").ok());
-    options_ = of_engine();
-    options_.image = "no-python";
-  }
-
-  SandboxOptions options_;
+  ImageWithoutPython()
+      : OnChangedImage("no-python",
+                       "while p=$(command -v python3); do rm \"$p\" || exit; hash -r; done") {}
 };
 
 TEST_P(ImageWithoutPython, ASessionSaysSo) {
