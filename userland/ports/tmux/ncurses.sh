@@ -1,0 +1,1 @@
+../nano/ncurses.sh
