@@ -65,6 +65,7 @@ class Supervisor {
   }
 
   int run() {
+    if (!children_) return failed_status;
     while (!ending_ || !workers_.empty()) {
       const short of_channel = untold_.empty() ? POLLIN : POLLIN | POLLOUT;
       std::array<pollfd, 2> wanted{{{children_.get(), POLLIN, 0}, {channel_.get(), of_channel, 0}}};
