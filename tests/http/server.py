@@ -18,7 +18,6 @@ from pathlib import Path
 PROGRAM = os.environ["CLOCHE_PROGRAM"]
 # By the presets of ctest: what is freed stays for a while then, and all memory has its shadow.
 SANITIZED = bool(os.environ.get("CLOCHE_SANITIZED"))
-IMAGE_FILE = "/memfd:cloche (deleted)"  # an interpreter of the linux engine, from which others go on
 PATIENCE_S = 240  # that a hang is: a cold machine compiles programs before their first step
 
 
@@ -95,17 +94,13 @@ class Server:
         status, _, content = self.ask(*args, **kwargs)
         return status, json.loads(content) if content.strip() else None
 
-    def all_open_files(self) -> list:
+    def open_files(self) -> list:
+        """But for what is opened by and by and stays: the machine code of programs, this process's map of pages."""
         found = []
         for entry in os.scandir(f"/proc/{self.process.pid}/fd"):
             with contextlib.suppress(OSError):
                 found.append(os.readlink(entry))
-        return found
-
-    def open_files(self) -> list:
-        """But for what is opened by and by and stays: the machine code of programs, images, this process's map of pages."""
-        return [name for name in self.all_open_files()
-                if name != IMAGE_FILE and not re.search(r"\.(code|image|record|lock|part)\b|memory-image|/pagemap$", name)]
+        return [name for name in found if not re.search(r"\.(code|image|record|lock|part)\b|memory-image|/pagemap$", name)]
 
     def descriptors(self) -> int:
         return len(self.open_files())

@@ -20,7 +20,7 @@ import unittest
 from pathlib import Path
 
 from linux_image import IMAGE, LinuxImages
-from server import IMAGE_FILE, Server, free_port, until
+from server import Server, free_port, until
 from soak_doors import agent, box_of_e2b, files_by_sftp, graded
 from websocket import Rpc
 
@@ -30,7 +30,9 @@ CLIENTS = 4
 SESSIONS_OF_A_CLIENT = 5
 LIFE_S = 40  # of a server, at most
 MEMORY_KIB = 48 << 10  # by which its private memory may have grown: what allocators keep
-IMAGES = 8  # of interpreters of the linux engine that its next sandboxes go on from: six, and those on their way
+# Interpreters from which others go on, of the linux engine and of the other one.
+IMAGE_FILES = ["/memfd:cloche (deleted)", "/memfd:cloche-memory (deleted)"]
+IMAGES = 20  # of interpreters that the next sandboxes go on from: six of the linux engine, and of the packages that were asked for
 ENGINES = 3  # of sessions, of agents, of programs for E2B
 THREADS = 3 * CLIENTS * ENGINES  # the same: what pools keep of a busy moment, where the first part was a calm one
 ACTIONS = ["create", "run", "code", "upload", "check", "pause", "tunnel", "terminal", "fork", "abandon", "delete",
@@ -303,9 +305,6 @@ class World:
         page = self.server.ask("GET", "/metrics")[2].decode()
         return float(re.search(rf"^{name} (\S+)$", page, re.M)[1])
 
-    def images_of_python(self) -> int:
-        return self.server.all_open_files().count(IMAGE_FILE)
-
     def figures(self) -> dict:
         """With no session, once what ends by itself has ended."""
         for name in ["cloche_sessions", "cloche_commands_running", "cloche_worker_threads"]:
@@ -316,10 +315,12 @@ class World:
             seen.append((self.server.descriptors(), self.server.threads()))
             return len(seen) == seen.maxlen and len(set(seen)) == 1
         until(has_settled, "descriptors and threads stay as they are")
-        return {"descriptors": seen[0][0], "images": self.images_of_python(), "threads": seen[0][1], "processes": processes_below(self.server.process.pid),
-                "memory_kib": private_kib(self.server.process.pid), "open": sorted(self.server.open_files()),
-                "names": self.server.thread_names(),
-                "temporary": sorted(path.name for path in self.temporary.iterdir())}
+        files = sorted(self.server.open_files())
+        images = [name for name in files if name in IMAGE_FILES]
+        return {"descriptors": len(files) - len(images), "images": len(images), "threads": seen[0][1],
+                "processes": processes_below(self.server.process.pid), "memory_kib": private_kib(self.server.process.pid),
+                "temporary": sorted(path.name for path in self.temporary.iterdir()),
+                "open": files, "names": self.server.thread_names()}
 
 
 class Soak(unittest.TestCase):
