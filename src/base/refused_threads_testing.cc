@@ -10,11 +10,14 @@
 namespace cloche {
 namespace {
 
-std::atomic<int> refusing = 0;
+std::atomic<int> refusing = 0, left_to_give = 0;
 
 }  // namespace
 
-RefusedThreads::RefusedThreads() noexcept { ++refusing; }
+RefusedThreads::RefusedThreads(int given) noexcept {
+  left_to_give = given;
+  ++refusing;
+}
 RefusedThreads::~RefusedThreads() { --refusing; }
 
 }  // namespace cloche
@@ -26,7 +29,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
                               void* (*body)(void*), void* argument) noexcept {
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const auto create = reinterpret_cast<Create>(::dlsym(RTLD_NEXT, "pthread_create"));
-  if (cloche::refusing > 0) return EAGAIN;
+  if (cloche::refusing > 0 && cloche::left_to_give.fetch_sub(1) <= 0) return EAGAIN;
   return create(thread, attributes, body, argument);
 }
 

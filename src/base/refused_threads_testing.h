@@ -10,7 +10,8 @@ namespace cloche {
 
 class RefusedThreads {
  public:
-  RefusedThreads() noexcept;
+  // The first `given` of them are given.
+  explicit RefusedThreads(int given = 0) noexcept;
   ~RefusedThreads();
   RefusedThreads(const RefusedThreads&) = delete;
   RefusedThreads& operator=(const RefusedThreads&) = delete;

@@ -52,16 +52,25 @@ void offer_to_the_oom_killer() {
   if (fd) (void)write_fully(fd.get(), "500");
 }
 
+sigset_t ends_of_children() {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGCHLD);
+  return ends;
+}
+
 // The spawner's own process.
 class Supervisor {
  public:
-  Supervisor(UniqueFd channel, const Spawner::Options& options, const Spawner::Body& body)
-      : channel_(std::move(channel)), options_(options), body_(body) {
-    sigset_t children;
-    sigemptyset(&children);
-    sigaddset(&children, SIGCHLD);
-    ::sigprocmask(SIG_BLOCK, &children, nullptr);
-    children_ = UniqueFd(::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
+  // `children`: what tells this process of their ends.
+  Supervisor(UniqueFd channel, UniqueFd children, const Spawner::Options& options,
+             const Spawner::Body& body)
+      : channel_(std::move(channel)),
+        children_(std::move(children)),
+        options_(options),
+        body_(body) {
+    const sigset_t ends = ends_of_children();
+    ::sigprocmask(SIG_BLOCK, &ends, nullptr);
   }
 
   int run() {
@@ -203,6 +212,9 @@ std::string WorkerEnd::reason() const {
 
 Spawner::Spawner(const Options& options, const Body& body) {
   auto [own, its] = make_channel();
+  const sigset_t ends = ends_of_children();
+  UniqueFd children(::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!children) throw HostError::from_errno("cannot start the process that starts workers", errno);
   process_ = ::fork();
   if (process_ < 0)
     throw HostError::from_errno("cannot start the process that starts workers", errno);
@@ -210,7 +222,7 @@ Spawner::Spawner(const Options& options, const Body& body) {
     own.reset();
     ::setsid();  // Ctrl-C is the server's to hear
     ::prctl(PR_SET_NAME, "cloche-spawner", 0, 0, 0);
-    ::_exit(Supervisor(std::move(its), options, body).run());
+    ::_exit(Supervisor(std::move(its), std::move(children), options, body).run());
   }
   channel_ = std::move(own);
 }

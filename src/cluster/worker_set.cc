@@ -22,6 +22,7 @@
 #include "base/errno.h"
 #include "base/folder_names.h"
 #include "base/host_error.h"
+#include "base/host_thread.h"
 #include "base/thread_name.h"
 
 namespace cloche::cluster {
@@ -97,8 +98,13 @@ WorkerSet::WorkerSet(Spawner& spawner, Options options)
     claim_.emplace(options_.state_folder, host_files());
     read_keys();
   }
-  ends_ = std::thread(with_name("cloche-ends", [this] { hear_of_ends(); }));
-  idlers_ = std::thread(with_name("cloche-idlers", [this] { look_for_idle_ones(); }));
+  try {
+    ends_ = host_thread("workers", with_name("cloche-ends", [this] { hear_of_ends(); }));
+    idlers_ = host_thread("workers", with_name("cloche-idlers", [this] { look_for_idle_ones(); }));
+  } catch (const Error&) {
+    stop();  // where there is one thread and no other
+    throw;
+  }
 }
 
 WorkerSet::~WorkerSet() { stop(); }

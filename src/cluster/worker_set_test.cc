@@ -16,6 +16,7 @@
 
 #include "base/descriptor_channel.h"
 #include "base/host_error.h"
+#include "base/refused_threads_testing.h"
 #include "base/temp_dir_testing.h"
 #include "base/waiting_testing.h"
 
@@ -75,6 +76,19 @@ TEST(WorkerSet, OneThatTakesNoConnectionIsOneOfAll) {
   ASSERT_EQ(all.size(), 1U);
   EXPECT_FALSE(all[0].second);
   spawner.kill(all[0].first);
+}
+
+TEST(WorkerSet, IsNoneWhereAThreadOfItsIsRefused) {
+#if defined(CLOCHE_SANITIZED)
+  GTEST_SKIP() << "nothing is refused under sanitizers";
+#endif
+  Spawner::Options options;
+  sigemptyset(&options.signals);
+  for (const int given : {0, 1}) {
+    Spawner spawner(options, stay);
+    const RefusedThreads rest(given);
+    EXPECT_THROW(WorkerSet(spawner, {.limit = 1}), HostError) << given;
+  }
 }
 
 TEST(WorkerSet, WhoWantsAPlaceIsNotKeptWaitingAgainByOneThatIsSilent) {

@@ -11,7 +11,9 @@
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -41,9 +43,10 @@ enum Kind : std::uint32_t {
   memory_file,
   thread,
   descriptor,
-  renaming
+  renaming,
+  reading
 };
-constexpr std::uint32_t kinds = 9;
+constexpr std::uint32_t kinds = 10;
 
 struct Control {
   std::atomic<std::uint32_t> armed;  // a kind and 1; 0: nothing fails
@@ -96,6 +99,12 @@ bool fails_to_write(int fd) {
   struct stat about{};
   return fd != STDERR_FILENO && ::fstat(fd, &about) == 0 && (about.st_mode & S_IFMT) != 0 &&
          fails(writing);
+}
+
+// Files alone: whoever waits for a pipe or a socket is told of its end, not of a disk's.
+bool fails_to_read(int fd) {
+  struct stat about{};
+  return control != nullptr && ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && fails(reading);
 }
 
 template <typename Function>
@@ -175,6 +184,11 @@ PASSED_ON(pipe2, fails(descriptor), int, -1, (int* ends, int flags), (ends, flag
 PASSED_ON(socketpair, fails(descriptor), int, -1, (int domain, int type, int protocol, int* ends),
           (domain, type, protocol, ends))
 PASSED_ON(eventfd, fails(descriptor), int, -1, (unsigned count, int flags), (count, flags))
+PASSED_ON(socket, fails(descriptor), int, -1, (int domain, int type, int protocol),
+          (domain, type, protocol))
+PASSED_ON(signalfd, fails(descriptor), int, -1, (int fd, const sigset_t* signals, int flags),
+          (fd, signals, flags))
+PASSED_ON(inotify_init1, fails(descriptor), int, -1, (int flags), (flags))
 PASSED_ON(epoll_create1, fails(descriptor), int, -1, (int flags), (flags))
 PASSED_ON(accept4, fails(descriptor), int, -1, (int fd, sockaddr* peer, socklen_t* size, int flags),
           (fd, peer, size, flags))
@@ -185,7 +199,31 @@ PASSED_ON(rename, fails(renaming), int, -1, (const char* from, const char* to), 
 PASSED_ON(ftruncate, fails(renaming), int, -1, (int fd, off_t size), (fd, size))
 PASSED_ON(ftruncate64, fails(renaming), int, -1, (int fd, off_t size), (fd, size))
 
+PASSED_ON(read, fails_to_read(fd), ssize_t, -1, (int fd, void* bytes, std::size_t size),
+          (fd, bytes, size))
+PASSED_ON(pread, fails_to_read(fd), ssize_t, -1, (int fd, void* bytes, std::size_t size, off_t at),
+          (fd, bytes, size, at))
+PASSED_ON(pread64, fails_to_read(fd), ssize_t, -1,
+          (int fd, void* bytes, std::size_t size, off_t at), (fd, bytes, size, at))
+PASSED_ON(preadv, fails_to_read(fd), ssize_t, -1,
+          (int fd, const iovec* pieces, int count, off_t at), (fd, pieces, count, at))
+
 #undef PASSED_ON
+
+#define DUPLICATES(name)                                                    \
+  int name(int fd, int what, ...) {                                         \
+    using Function = int (*)(int, int, ...);                                \
+    static const auto real = next<Function>(#name);                         \
+    va_list arguments;                                                      \
+    va_start(arguments, what);                                              \
+    void* const argument = va_arg(arguments, void*);                        \
+    va_end(arguments);                                                      \
+    const bool duplicates = what == F_DUPFD || what == F_DUPFD_CLOEXEC;     \
+    return duplicates && fails(descriptor) ? -1 : real(fd, what, argument); \
+  }
+DUPLICATES(fcntl)
+DUPLICATES(fcntl64)
+#undef DUPLICATES
 
 int pthread_create(pthread_t* made, const pthread_attr_t* attributes, void* (*body)(void*),
                    void* argument) noexcept {

@@ -10,7 +10,7 @@ LIBRARY = os.environ["CLOCHE_FAULTS_LIBRARY"]
 # In the order of faults.cc, with the errno that such a call gets.
 KINDS = {"allocation": 0, "open": errno.EMFILE, "write": errno.ENOSPC, "sync": errno.EIO,
          "map": errno.ENOMEM, "memory_file": errno.EMFILE, "thread": errno.EAGAIN,
-         "descriptor": errno.EMFILE, "rename": errno.ENOSPC}
+         "descriptor": errno.EMFILE, "rename": errno.ENOSPC, "read": errno.EIO}
 HEAD = struct.Struct("=IiqQ")
 SIZE = HEAD.size + 8 * len(KINDS)
 

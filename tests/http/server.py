@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A `cloche` server for the tests of this folder, and what they ask of it."""
+import collections
 import contextlib
 import http.client
 import json
@@ -15,6 +16,8 @@ import time
 from pathlib import Path
 
 PROGRAM = os.environ["CLOCHE_PROGRAM"]
+# By the presets of ctest: what is freed stays for a while then, and all memory has its shadow.
+SANITIZED = bool(os.environ.get("CLOCHE_SANITIZED"))
 PATIENCE_S = 240  # that a hang is: a cold machine compiles programs before their first step
 
 
@@ -47,6 +50,7 @@ class Server:
         except BaseException:
             self.process.kill()
             self.process.wait()
+            self.folder.cleanup()
             raise
 
     def log(self) -> str:
@@ -90,22 +94,36 @@ class Server:
         status, _, content = self.ask(*args, **kwargs)
         return status, json.loads(content) if content.strip() else None
 
-    def descriptors(self) -> int:
+    def open_files(self) -> list:
         """But for what is opened by and by and stays: the machine code of programs, this process's map of pages."""
-        count = 0
+        found = []
         for entry in os.scandir(f"/proc/{self.process.pid}/fd"):
             with contextlib.suppress(OSError):
-                count += not re.search(r"\.(code|image|record|lock|part)\b|memory-image|/pagemap$", os.readlink(entry))
-        return count
+                found.append(os.readlink(entry))
+        return [name for name in found if not re.search(r"\.(code|image|record|lock|part)\b|memory-image|/pagemap$", name)]
+
+    def descriptors(self) -> int:
+        return len(self.open_files())
 
     def threads(self) -> int:
         return len(os.listdir(f"/proc/{self.process.pid}/task"))
+
+    def thread_names(self) -> dict:
+        """How many there are of each name."""
+        names = collections.Counter()
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                names[(task / "comm").read_text().strip()] += 1
+        return dict(names)
 
     def cpu_s(self) -> float:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def resident_mb(self) -> float:
+        """0 under a sanitizer, whose memory it would be."""
+        if SANITIZED:
+            return 0
         text = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", text)[1]) / 1024
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a server is asked in its life, at random for SOAK_SECONDS: sessions with work, forks, tunnels, WebSockets,
-pauses, clients that go before their answer, and the server itself, which is ended or killed and started anew. What
-was answered is there again, and once all sessions are deleted it has the memory, descriptors, threads and temporary
+"""What a server is asked in its life, at random for SOAK_SECONDS: sessions of both engines with work and packages, forks,
+tunnels, files by SFTP, WebSockets, pauses, agents by MCP, programs for E2B with kernels, graded code, sessions of another
+cell, clients that go before their answer, and the server itself, which is ended or killed and started anew. What was
+answered is there again, and once all sessions are deleted it has the memory, descriptors, threads, processes and temporary
 files that it had before.
 
     SOAK_SECONDS=1200 SOAK_SEED=7 CLOCHE_PROGRAM=build/bin/cloche python3 tests/http/soak_test.py
@@ -18,7 +19,9 @@ import threading
 import unittest
 from pathlib import Path
 
-from server import Server, until
+from linux_image import IMAGE, LinuxImages
+from server import SANITIZED, Server, free_port, until
+from soak_doors import agent, box_of_e2b, files_by_sftp, graded
 from websocket import Rpc
 
 SECONDS = float(os.environ.get("SOAK_SECONDS", "5"))
@@ -27,14 +30,26 @@ CLIENTS = 4
 SESSIONS_OF_A_CLIENT = 5
 LIFE_S = 40  # of a server, at most
 MEMORY_KIB = 48 << 10  # by which its private memory may have grown: what allocators keep
-THREADS = 3 * CLIENTS  # the same: what pools keep of a busy moment, where the first part was a calm one
+# Interpreters from which others go on, of the linux engine and of the other one.
+IMAGE_FILES = ["/memfd:cloche (deleted)", "/memfd:cloche-memory (deleted)"]
+IMAGES = 20  # of interpreters that the next sandboxes go on from: six of the linux engine, and of the packages that were asked for
+ENGINES = 3  # of sessions, of agents, of programs for E2B
+THREADS = 3 * CLIENTS * ENGINES  # the same: what pools keep of a busy moment, where the first part was a calm one
 ACTIONS = ["create", "run", "code", "upload", "check", "pause", "tunnel", "terminal", "fork", "abandon", "delete",
-           "nonsense"]
+           "nonsense", "agent", "box", "grade", "elsewhere"]
+WITHOUT_SESSION = ["create", "nonsense", "agent", "box", "grade", "elsewhere"]
 
 
 def private_kib(pid: int) -> int:
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Private_"))
+
+
+def processes_below(pid: int) -> int:
+    """That it has begun, and those that they have."""
+    tasks = Path(f"/proc/{pid}/task")
+    children = [int(child) for task in tasks.glob("*/children") for child in task.read_text().split()]
+    return len(children) + sum(map(processes_below, children))
 
 
 class Client:
@@ -55,18 +70,19 @@ class Client:
         """One thing, which one is drawn."""
         name = name or self.draw.choice(ACTIONS + ["run"] * 4)
         session = self.draw.choice(sorted(self.files)) if self.files else ""
-        if not session and name != "nonsense":
+        if not session and name not in WITHOUT_SESSION:
             name = "create"
-        if session in self.paused and name not in ["create", "pause", "delete", "nonsense"]:
+        if session in self.paused and name not in [*WITHOUT_SESSION, "pause", "delete"]:
             name = "pause"
-        self.pending = session if name != "create" else ""
+        self.pending = "" if name == "create" else None if name in WITHOUT_SESSION else session
         getattr(self, name)(session)
         self.pending = None
 
     def create(self, _):
         if len(self.files) >= SESSIONS_OF_A_CLIENT:
             return
-        status, made = self.ask("POST", "/sessions", {"metadata": {"client": self.number}})
+        sandbox = self.draw.choice(self.world.sandboxes)
+        status, made = self.ask("POST", "/sessions", {"metadata": {"client": self.number}, "sandbox": sandbox})
         assert status == 200, made
         self.files[made["sessionId"]] = ""
 
@@ -133,6 +149,7 @@ class Client:
                     channel.shutdown_write()
                     assert channel.makefile().read() == b"10000\n"
                     assert channel.recv_exit_status() == 3
+                    files_by_sftp(transport, self.draw.randbytes(60_000))
                 finally:
                     transport.close()
         except (paramiko.SSHException, EOFError) as error:
@@ -172,6 +189,24 @@ class Client:
         del self.files[session]
         self.paused.discard(session)
 
+    def agent(self, _):
+        agent(self.world.server, self.token, f"{self.draw.getrandbits(32):x}")
+
+    def box(self, _):
+        box_of_e2b(self.world.server, self.token, f"{self.draw.getrandbits(32):x}")
+
+    def grade(self, _):
+        graded(self.ask)
+
+    def elsewhere(self, _):
+        """A session of the other cell, asked by way of this one."""
+        status, made = self.world.other.json("POST", "/sessions", {}, token=self.token)
+        assert status == 200, made
+        path = f"/sessions/{made['sessionId']}"
+        status, result = self.ask("POST", path + "/commands", {"command": "echo there; head -c 100000 /dev/zero | wc -c"})
+        assert status == 200 and result["stdout"] == "there\n100000\n", (status, result)
+        assert self.ask("DELETE", path)[0] == 200
+
     def nonsense(self, _):
         with socket.create_connection(("127.0.0.1", self.world.server.port), timeout=60) as sock:
             sock.sendall(self.draw.randbytes(200))
@@ -186,11 +221,29 @@ class World:
         self.clients = [Client(self, number) for number in range(CLIENTS)]
         self.tokens.write_text("".join(f"client{c.number} {hashlib.sha256(c.token.encode()).hexdigest()}\n"
                                        for c in self.clients))
-        self.server = None
+        self.server = self.other = None
+        self.port = free_port()
+        self.secret = Path(folder, "secret")
+        self.secret.write_text("a-secret-of-the-cells\n")
+        self.images = LinuxImages()
+        print(f"the linux engine: {self.images.problem or 'is asked too'}", flush=True)
+        self.sandboxes = [{}, {}, {"packages": ["numpy"]}]
+        if not self.images.problem:
+            self.sandboxes += [{"engine": "linux", "image": IMAGE}] * 2
 
-    def start(self):
-        self.server = Server("serve", "--tokens-file", str(self.tokens), "--state-dir", str(self.states),
-                             "--drain", "1", env={"TMPDIR": str(self.temporary)})
+    def start_other(self) -> Server:
+        """Another cell, which stays; both know each other. Its sessions end with their clients' interest in them."""
+        self.other = Server("serve", *self.words_of_cell(2, self.port), "--idle-timeout", "30")
+        return self.other
+
+    def words_of_cell(self, key: int, port_of_other: int) -> list:
+        return ["--tokens-file", str(self.tokens), "--cell-key", str(key), "--peers", f"127.0.0.1:{port_of_other}",
+                "--peer-token-file", str(self.secret)]
+
+    def start(self, boxes_that_wait: str = "4"):
+        self.server = Server("serve", *self.words_of_cell(1, self.other.port), "--state-dir", str(self.states), "--drain", "1",
+                             "--allow-session-engine", "linux", "--allow-session-image", IMAGE, port=self.port,
+                             env={"TMPDIR": str(self.temporary), "CLOCHE_READY_BOXES": boxes_that_wait, **self.images.environment})
 
     def live(self, seconds: float, is_killed: bool) -> None:
         """The clients act that long; where it `is_killed` they lose their server in the midst of it."""
@@ -262,8 +315,12 @@ class World:
             seen.append((self.server.descriptors(), self.server.threads()))
             return len(seen) == seen.maxlen and len(set(seen)) == 1
         until(has_settled, "descriptors and threads stay as they are")
-        return {"descriptors": seen[0][0], "threads": seen[0][1], "memory_kib": private_kib(self.server.process.pid),
-                "temporary": sorted(path.name for path in self.temporary.iterdir())}
+        files = sorted(self.server.open_files())
+        images = [name for name in files if name in IMAGE_FILES]
+        return {"descriptors": len(files) - len(images), "images": len(images), "threads": seen[0][1],
+                "processes": processes_below(self.server.process.pid), "memory_kib": private_kib(self.server.process.pid),
+                "temporary": sorted(path.name for path in self.temporary.iterdir()),
+                "open": files, "names": self.server.thread_names()}
 
 
 class Soak(unittest.TestCase):
@@ -271,10 +328,13 @@ class Soak(unittest.TestCase):
         print(f"SOAK_SEED={SEED} SOAK_SECONDS={SECONDS:g}", flush=True)
         with tempfile.TemporaryDirectory() as folder:
             world = World(folder)
+            other = world.start_other()
+            self.addCleanup(other.folder.cleanup)
+            self.addCleanup(other.stop)
             ends = ["killed", "ended", "measured"] * max(1, round(SECONDS / LIFE_S / 3))
             world.draw.shuffle(ends)
             for end in ends:
-                world.start()
+                world.start("0" if end == "measured" else "4")  # those end by themselves a minute later
                 self.addCleanup(world.server.folder.cleanup)
                 self.addCleanup(world.server.stop)
                 world.recover()
@@ -296,12 +356,16 @@ class Soak(unittest.TestCase):
         world.live(seconds * 3 / 4, is_killed=False)
         world.delete_all()
         after = world.figures()
-        print(before, after, sep="\n", flush=True)
-        self.assertLessEqual(after["descriptors"], before["descriptors"])
-        self.assertLessEqual(after["threads"], before["threads"] + THREADS)
-        self.assertLessEqual(after["memory_kib"], before["memory_kib"] + MEMORY_KIB)
+        for figures in (before, after):
+            print({name: value for name, value in figures.items() if name not in ["open", "names"]}, flush=True)
+        self.assertLessEqual(after["descriptors"], before["descriptors"], (before["open"], after["open"]))
+        self.assertLessEqual(after["threads"], before["threads"] + THREADS, (before["names"], after["names"]))
+        self.assertLessEqual(after["images"], IMAGES)
+        self.assertLessEqual(after["processes"], before["processes"])
+        if not SANITIZED:
+            self.assertLessEqual(after["memory_kib"], before["memory_kib"] + MEMORY_KIB)
         self.assertEqual(after["temporary"], before["temporary"])
-        self.assertEqual(list(world.states.glob("*.session")), [])
+        self.assertEqual(list(world.states.rglob("*.session")), [])
         self.assertEqual(world.server.stop(), 0, world.server.log()[-3000:])
 
 

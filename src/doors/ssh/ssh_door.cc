@@ -137,9 +137,10 @@ void SshDoor::listen(const std::string& host, std::uint16_t port, Elsewhere* els
     throw HostError("there is no address " + host);
   listener_.reset(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int one = 1;
-  (void)::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  const bool bound = listener_ && ::bind(listener_.get(), found->ai_addr, found->ai_addrlen) == 0 &&
-                     ::listen(listener_.get(), 256) == 0;
+  const bool bound =
+      listener_ && ::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
+      ::bind(listener_.get(), found->ai_addr, found->ai_addrlen) == 0 &&
+      ::listen(listener_.get(), 256) == 0;
   const int error = errno;
   ::freeaddrinfo(found);
   if (!bound)
@@ -148,6 +149,7 @@ void SshDoor::listen(const std::string& host, std::uint16_t port, Elsewhere* els
                     errno_from_host(error));
   port_ = port_of(listener_.get());
   stop_listening_.reset(::eventfd(0, EFD_CLOEXEC));
+  if (!stop_listening_) throw HostError::from_errno("cannot listen for SSH", errno);
   acceptor_ = std::thread(with_name("cloche-ssh", [this] { accept_all(); }));
 }
 

@@ -79,7 +79,7 @@ Result<FileClient::Reply> FileClient::receive() {
   long got = -1;
   if (readable_within(channel_.get(), step_limit_))
     got = warden::receive(channel_.get(), std::as_writable_bytes(std::span(bytes)), packet);
-  Reply reply;
+  Reply reply{.server = server_, .answer = {}, .bytes = {}};
   if (got < static_cast<long>(sizeof reply.answer)) {
     channel_.reset();
     return Errno::io;
@@ -127,8 +127,7 @@ Result<FileClient::OpenedFile> FileClient::open(std::string_view path, std::uint
   CLOCHE_ASSIGN(const std::string payload, strings(path, {}));
   CLOCHE_ASSIGN(const Reply reply,
                 call({.op = FileOp::open, .number = flags, .mode = mode}, payload));
-  const MutexLock lock(mutex_);
-  return OpenedFile{{server_, reply.answer.handle}, reply.answer.made != 0};
+  return OpenedFile{{reply.server, reply.answer.handle}, reply.answer.made != 0};
 }
 
 void FileClient::close(Handle file) { (void)call(file, {.op = FileOp::close}); }

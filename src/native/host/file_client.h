@@ -98,6 +98,7 @@ class FileClient {
 
  private:
   struct Reply {
+    std::uint64_t server = 0;  // whose it is
     warden::FileAnswer answer;
     std::string bytes;
   };

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "native/warden/entries.h"
 #include "native/warden/fd.h"
 #include "native/warden/home.h"
 #include "native/warden/packet.h"
@@ -58,8 +59,7 @@ int remove_one(int parent, const char* name, int depth) {
 int remove_folder(int parent, const char* name, int depth) {
   if (depth > most_depth) return ENAMETOOLONG;
   const int folder = ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (folder < 0) return errno;
-  DIR* const entries = ::fdopendir(folder);
+  DIR* const entries = entries_of(folder);
   if (entries == nullptr) return errno;
   int error = 0;
   while (const dirent* entry = ::readdir(entries)) {

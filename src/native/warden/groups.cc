@@ -16,6 +16,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "native/warden/entries.h"
 #include "native/warden/identity.h"
 
 namespace cloche::warden {
@@ -166,12 +167,8 @@ bool is_empty_of_processes(const Fd& folder) {
 
 template <typename Visit>
 void each_folder(const Fd& folder, Visit&& visit) {
-  const int own = ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* const all = own < 0 ? nullptr : ::fdopendir(own);
-  if (all == nullptr) {
-    if (own >= 0) ::close(own);
-    return;
-  }
+  DIR* const all = entries_of(::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (all == nullptr) return;
   while (const dirent* entry = ::readdir(all)) {
     if (entry->d_type == DT_DIR && entry->d_name[0] != '.') visit(entry->d_name);
   }

@@ -123,8 +123,10 @@ std::uint64_t event_pages(pid_t thread, int number) noexcept {
   std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", file.get());
   std::array<char, of_inotify.size() + 1> target{};
   int bytes = 0;
-  // By now it may be another one.
-  if (::readlink(path.data(), target.data(), target.size()) > 0 && of_inotify == target.data())
+  // By now it may be another one, with a name that is longer.
+  const ssize_t size = ::readlink(path.data(), target.data(), target.size());
+  if (of_inotify ==
+      std::string_view(target.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))))
     (void)::ioctl(file.get(), FIONREAD, &bytes);
   leave_guest_file(file);
   return static_cast<std::uint64_t>(std::max(bytes, 0)) * bytes_of_one / page_bytes;

@@ -12,6 +12,8 @@ namespace cloche::warden {
 namespace {
 
 constexpr std::size_t most_parts = 4;
+static_assert(CMSG_SPACE(most_fds * sizeof(int)) == CMSG_LEN(most_fds * sizeof(int)),
+              "with its padding there would be room for one more, which nobody closes");
 
 }  // namespace
 

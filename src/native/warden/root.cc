@@ -14,6 +14,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "native/warden/entries.h"
 #include "native/warden/mount_calls.h"
 #include "native/warden/proc_text.h"
 #include "native/warden/tree_copy.h"
@@ -248,12 +249,8 @@ bool is_as_image(const Fd& changes) noexcept {
     const bool is_there = ::fstatat(changes.get(), name, &of, AT_SYMLINK_NOFOLLOW) == 0;
     if (is_there ? !S_ISDIR(of.st_mode) : errno != ENOENT) return false;
   }
-  const int own = ::openat(changes.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* const folder = own < 0 ? nullptr : ::fdopendir(own);
-  if (folder == nullptr) {
-    if (own >= 0) ::close(own);
-    return false;
-  }
+  DIR* const folder = entries_of(::openat(changes.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder == nullptr) return false;
   bool is_as_it_was = true;
   while (const dirent* entry = ::readdir(folder)) {
     if (std::ranges::find(usual, std::string_view(entry->d_name)) == usual.end())

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "native/warden/entries.h"
 #include "native/warden/fd.h"
 
 namespace cloche::warden {
@@ -93,8 +94,7 @@ class Copy {
 
   Outcome folder(int from, int to, int depth) {
     if (depth > most_depth) return {Step::copy, ENAMETOOLONG};
-    const int again = ::openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR* const entries = again < 0 ? nullptr : ::fdopendir(again);
+    DIR* const entries = entries_of(::openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (entries == nullptr) return {Step::copy, errno};
     Outcome outcome;
     for (;;) {

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "native/warden/entries.h"
 #include "native/warden/fd.h"
 #include "native/warden/packet.h"
 #include "native/warden/tree_stream.h"
@@ -84,8 +85,7 @@ class Packer {
       fail(ENAMETOOLONG);
       return;
     }
-    const int again = ::openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR* const entries = again < 0 ? nullptr : ::fdopendir(again);
+    DIR* const entries = entries_of(::openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (entries == nullptr) {
       fail(errno);
       return;

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "native/warden/entries.h"
 #include "native/warden/fd.h"
 #include "native/warden/tree_stream.h"
 
@@ -44,7 +45,7 @@ bool remove_all(int parent, const char* name, int depth) {
     return false;
   }
   const int fd = ::openat(parent, name, folder_flags);
-  DIR* const entries = fd < 0 ? nullptr : ::fdopendir(fd);
+  DIR* const entries = entries_of(fd);
   if (entries == nullptr) return false;
   bool done = true;
   while (const dirent* const entry = ::readdir(entries)) {

@@ -110,7 +110,8 @@ void NativeCommand::take_terminal(UniqueFd terminal) {
   set_nonblocking(out_.fd);
   const MutexLock lock(mutex_);
   input_.reset(::fcntl(out_.fd.get(), F_DUPFD_CLOEXEC, 0));
-  starved_ = true;  // what had to be typed before
+  if (!input_) return out_.fd.reset();  // what nobody can type into is hung up
+  starved_ = true;                      // what had to be typed before
   if (early_size_) set_size(*early_size_);
 }
 
