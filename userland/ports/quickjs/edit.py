@@ -80,8 +80,9 @@ replace(engine, """        return js_parse_error(s, "expecting '%c'", ';');""",
                                  : s->token.val == TOK_NUMBER ? "Unexpected number" : "Unexpected token '%.*s'", {TOKEN});""", "words what stands behind a statement as node does")
 replace(engine, """                JS_ThrowTypeError(ctx, "class constructors must be invoked with 'new'");""",
         """                {
-                    char buf[ATOM_GET_STR_BUF_SIZE];
-                    JS_ThrowTypeError(ctx, "Class constructor %s cannot be invoked without 'new'", JS_AtomGetStr(ctx, buf, sizeof(buf), b->func_name));
+                    const char *name = get_func_name(ctx, sf->cur_func);
+                    JS_ThrowTypeError(ctx, "Class constructor %s cannot be invoked without 'new'", name ? name : "");
+                    JS_FreeCString(ctx, name);
                 }""", "names a class that is called")
 replace(engine, """            JS_ThrowTypeError(ctx, "circular reference");
             goto exception;

@@ -54,7 +54,7 @@ function textAt(line, column, constructs) {
     name += close[1] === undefined ? close[0] : `.${close[1]}`;
     open += close[0].length;
   }
-  if (line[column - 1] !== '.' || line[column - 3] === '.') return name;
+  if (line[column - 1] !== '.' || line.slice(column - 3, column) === '...') return name;
   const optional = line[column - 2] === '?', head = before(line, column - (optional ? 2 : 1));
   return head === null ? `(intermediate value).${name}` : `${head}${optional ? '?.' : '.'}${name}`;
 }

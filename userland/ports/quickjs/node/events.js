@@ -184,7 +184,6 @@ class Event {
     this.#type = String(type);
     this.#settings = { bubbles: Boolean(options?.bubbles), cancelable: Boolean(options?.cancelable), composed: Boolean(options?.composed) };
     for (const name of ['_target', '_current', '_stopped']) Object.defineProperty(this, name, { value: name === '_stopped' ? false : null, writable: true, configurable: true, enumerable: false });
-    Object.defineProperty(this, 'isTrusted', { get: () => false, enumerable: true, configurable: false });
   }
   get type() { return this.#type; }
   get bubbles() { return this.#settings.bubbles; }
@@ -193,6 +192,7 @@ class Event {
   get defaultPrevented() { return this.#prevented; }
   get returnValue() { return !this.#prevented; }
   get timeStamp() { return this.#time; }
+  get isTrusted() { return false; }
   get target() { return this._target; }
   get currentTarget() { return this._current; }
   get srcElement() { return this._target; }
@@ -217,7 +217,7 @@ class Event {
   }
 }
 for (const [name, value] of Object.entries(phases)) for (const one of [Event, Event.prototype]) Object.defineProperty(one, name, { value, enumerable: true });
-for (const name of ['type', 'bubbles', 'cancelable', 'composed', 'defaultPrevented', 'returnValue', 'timeStamp', 'target', 'currentTarget', 'srcElement', 'eventPhase', 'cancelBubble', 'composedPath', 'preventDefault',
+for (const name of ['type', 'bubbles', 'cancelable', 'composed', 'defaultPrevented', 'returnValue', 'timeStamp', 'target', 'currentTarget', 'srcElement', 'eventPhase', 'cancelBubble', 'isTrusted', 'composedPath', 'preventDefault',
   'stopImmediatePropagation', 'stopPropagation', 'initEvent']) Object.defineProperty(Event.prototype, name, { enumerable: true });
 
 class CustomEvent extends Event {

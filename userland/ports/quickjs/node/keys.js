@@ -40,15 +40,16 @@ function keyOf(text) {
   else if (char === '\n') key.name = 'enter';
   else if (char === '\t') key.name = 'tab';
   else if (char === '\b' || char === '\x7f') key.name = 'backspace';
-  else if (char === '\x1b') { key.name = 'escape'; key.meta = escapes.length > 1; } else if (char === ' ') key.name = 'space';
-  else if (char <= '\x1a') { key.name = String.fromCharCode(char.charCodeAt(0) + 96); key.ctrl = true; } else if (/^[0-9]$/.test(char)) { key.name = 'number'; if (key.meta) key.name = char; } else if (/^[a-z]$/.test(char)) key.name = char;
+  else if (char === '\x1b') { key.name = 'escape'; key.meta = true; } else if (char === ' ') key.name = 'space';
+  else if (char <= '\x1a') { key.name = String.fromCharCode(char.charCodeAt(0) + 96); key.ctrl = true; } else if (/^[0-9a-z]$/.test(char)) key.name = char;
   else if (/^[A-Z]$/.test(char)) { key.name = char.toLowerCase(); key.shift = true; }
   return key;
 }
 
 const attached = new WeakSet();
-// `keypress` with the text of each key and what it is.
-function emitKeypressEvents(stream, { escapeCodeTimeout = 500 } = {}) {
+// `keypress` with the text of each key and what it is. What comes with others is pasted: only the last key of a piece asks `lines` to complete.
+function emitKeypressEvents(stream, lines = {}) {
+  const { escapeCodeTimeout = 500 } = lines;
   if (attached.has(stream)) return;
   attached.add(stream);
   const decoder = new (require('string_decoder').StringDecoder)('utf8');
@@ -67,6 +68,7 @@ function emitKeypressEvents(stream, { escapeCodeTimeout = 500 } = {}) {
     held += typeof chunk === 'string' ? chunk : decoder.write(chunk);
     for (let found; held !== '' && !begun.test(held) && (found = sequence.exec(held));) {
       held = held.slice(found[0].length);
+      lines.isCompletionEnabled = held === '';
       tell(found[0]);
     }
     if (held === '') return;

@@ -508,7 +508,20 @@ Module.stripTypeScriptTypes = (code, { mode = 'strip', sourceUrl } = {}) => {
   if (mode !== 'strip' && mode !== 'transform') throw Object.assign(new TypeError(`The property 'options.mode' must be one of: 'strip', 'transform'. Received '${mode}'`), { code: 'ERR_INVALID_ARG_VALUE' });
   return internal.builtin('typescript').strip(code) + (sourceUrl === undefined ? '' : `\n\n//# sourceURL=${sourceUrl}`);
 };
-Object.assign(Module, { syncBuiltinESMExports() {}, findSourceMap: () => undefined, globalPaths: [] });
+const refuseHooks = (name) => ({ [name]() { throw Object.assign(new Error(`Loaders of modules cannot be put in the place of this node's own: module.${name} is not in it`), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' }); } })[name];
+const wrapper = ['(function (exports, require, module, __filename, __dirname) { ', '\n});'];
+Object.assign(Module, { syncBuiltinESMExports() {}, findSourceMap: () => undefined, globalPaths: [], wrapper, wrap: (text) => wrapper[0] + text + wrapper[1], register: refuseHooks('register'), registerHooks: refuseHooks('registerHooks'),
+  constants: { compileCacheStatus: { FAILED: 0, ENABLED: 1, ALREADY_ENABLED: 2, DISABLED: 3 } }, enableCompileCache: () => ({ status: 3 }), flushCompileCache() {}, getCompileCacheDir: () => undefined,
+  // The package of a file, or of a name as the file that asks for it finds it.
+  findPackageJSON(name, base) {
+    const pathOf = (given) => (given instanceof URL || String(given).startsWith('file:') ? require('url').fileURLToPath(given) : String(given));
+    const from = base === undefined ? undefined : pathOf(base);
+    const file = name instanceof URL || /^(?:file:|\.{0,2}\/|\.{1,2}$)/.test(String(name)) ? path.resolve(from === undefined ? process.cwd() : path.dirname(from), pathOf(name)) : resolveFrom(String(name), from ?? path.join(process.cwd(), '[eval]'), false);
+    for (let folder = isFolder(file) ? file : path.dirname(file); ; folder = path.dirname(folder)) {
+      if (isFile(`${folder}/package.json`)) return `${folder}/package.json`;
+      if (folder === '/') return undefined;
+    }
+  } });
 Module.createRequire = (from) => {
   const file = from instanceof URL || String(from).startsWith('file:') ? require('url').fileURLToPath(from) : from;
   return makeRequire(new Module(file.endsWith('/') ? `${file}noop.js` : file));

@@ -60,7 +60,7 @@ class Socket extends Duplex {
     this.#frame = native.asyncFrame();
     this.connecting = true;
     this.tls = options.tls;
-    const host = options.host ?? 'localhost', path = options.path ?? undefined;
+    const host = options.host ?? 'localhost', path = options.path || undefined;
     process.nextTick(() => {
       if (this.destroyed) return;
       let left;

@@ -45,6 +45,7 @@ const os = module.exports = {
   availableParallelism: () => native.cpus(), networkInterfaces: () => ({}),
   cpus: () => Array.from({ length: native.cpus() }, () => ({ model: 'wasm', speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } })),
   getPriority: () => 0, setPriority: () => {},
-  constants: { signals, errno: Object.fromEntries(Object.entries(errorNames).map(([number, name]) => [name, Number(number)])) },
+  constants: { UV_UDP_REUSEADDR: 4, dlopen: { RTLD_LAZY: 1, RTLD_NOW: 2, RTLD_GLOBAL: 256, RTLD_LOCAL: 0 },
+    priority: { PRIORITY_LOW: 19, PRIORITY_BELOW_NORMAL: 10, PRIORITY_NORMAL: 0, PRIORITY_ABOVE_NORMAL: -7, PRIORITY_HIGH: -14, PRIORITY_HIGHEST: -20 }, signals, errno: Object.fromEntries(Object.entries(errorNames).map(([number, name]) => [name, Number(number)])) },
 };
 Object.defineProperty(os, '__errors', { value: { errnoError, signals, signalNames, errorNames }, enumerable: false });

@@ -145,9 +145,19 @@ internal.end = () => {
   native.exit(finish());
 };
 
+// One function may take what nobody caught, in the place of all listeners.
+let capture = null;
+process.setUncaughtExceptionCaptureCallback = (callback) => {
+  const { coded, wrongType } = require('checks');
+  if (callback !== null && typeof callback !== 'function') throw wrongType('fn', ['Function', 'null'], callback);
+  if (callback !== null && capture !== null) throw coded(Error, 'ERR_UNCAUGHT_EXCEPTION_CAPTURE_ALREADY_SET', '`process.setupUncaughtExceptionCapture()` was called while a capture callback was already active');
+  capture = callback;
+};
+process.hasUncaughtExceptionCaptureCallback = () => capture !== null;
 // An exception that nobody caught: on stderr, as Node.js shows it.
 internal.fatal = (error, origin = 'uncaughtException') => {
   if (internal.domainFails?.(error) || internal.replFails?.(error)) return;
+  if (capture) return void capture(error);
   if (process.listenerCount('uncaughtException') > 0) {
     process.emit('uncaughtException', error, origin);
     return;

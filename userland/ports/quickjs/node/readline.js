@@ -53,7 +53,7 @@ class Interface extends EventEmitter {
     }
     if (!Array.isArray(history)) throw wrongType('history', 'Array', history);
     if (typeof historySize !== 'number' || Number.isNaN(historySize) || historySize < 0) throw typeof historySize === 'number' ? outOfRange('historySize', '>= 0', historySize) : wrongType('historySize', 'number', historySize);
-    Object.assign(this, { input, output: options.output, completer: options.completer, terminal: Boolean(options.terminal ?? options.output?.isTTY), line: '', cursor: 0, closed: false, paused: false,
+    Object.assign(this, { input, output: options.output, completer: options.completer, terminal: Boolean(options.terminal ?? options.output?.isTTY), line: '', cursor: 0, isCompletionEnabled: true, closed: false, paused: false,
       history: [...history], historySize, removeHistoryDuplicates, historyIndex: -1, tabSize, crlfDelay: Math.max(100, options.crlfDelay ?? 100), escapeCodeTimeout: options.escapeCodeTimeout ?? 500 });
     this._prompt = prompt;
     if (this.terminal) this.#beginTerminal();
@@ -83,7 +83,7 @@ class Interface extends EventEmitter {
     this.input.resume();
   }
   #beginTerminal() {
-    emitKeypressEvents(this.input, { escapeCodeTimeout: this.escapeCodeTimeout });
+    emitKeypressEvents(this.input, this);
     this.#listen(this.input, 'keypress', (text, key) => {
       this._ttyWrite(text, key);
       // What is shown is the whole text that was pasted.
@@ -369,7 +369,7 @@ class Interface extends EventEmitter {
       end: () => this.#go(this.line.length),
       up: () => this.#past(1),
       down: () => this.#past(-1),
-      ...(typeof this.completer === 'function' && { tab: () => {
+      ...(typeof this.completer === 'function' && this.isCompletionEnabled && { tab: () => {
         this.#tabbed = true;
         this.#complete(tabbed);
       } }),
