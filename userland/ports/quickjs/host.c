@@ -185,8 +185,10 @@ static int start(JSContext *ctx, int argc, char **argv)
   add_brotli_functions(ctx, native);
   add_crypto_functions(ctx, native);
   add_socket_functions(ctx, native);
+  add_datagram_functions(ctx, native);
   add_loop_functions(ctx, native);
   add_byte_functions(ctx, native);
+  add_text_functions(ctx, native);
   add_vm_functions(ctx, native);
   add_wasm_functions(ctx, native);
   JSValue words = JS_NewArray(ctx);

@@ -239,7 +239,7 @@ static JSValue utf8_decode(JSContext *ctx, JSValueConst self, int argc, JSValueC
   if (JS_ToInt64(ctx, &offset, argv[1]) || JS_ToInt64(ctx, &length, argv[2])) return JS_EXCEPTION;
   if (offset < 0 || length < 0 || (uint64_t)offset > size || (uint64_t)length > size - (uint64_t)offset)
     return JS_ThrowRangeError(ctx, "the range is outside of the buffer");
-  return JS_NewStringLen(ctx, (const char *)bytes + offset, length);
+  return text_of_bytes(ctx, bytes + offset, (size_t)length);
 }
 
 #define FILE_CALL(name, which) JS_CFUNC_MAGIC_DEF(name, 3, file_call, which)

@@ -13,6 +13,7 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -161,6 +162,41 @@ static JSValue process_non_blocking(JSContext *ctx, JSValueConst self, int argc,
   return JS_NewInt32(ctx, flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno : 0);
 }
 
+// What a terminal was like before it was made raw, which it is again when the process ends.
+static struct termios terminal_before;
+static int raw_terminal = -1;
+
+static void restore_terminal(void)
+{
+  if (raw_terminal >= 0) tcsetattr(raw_terminal, TCSADRAIN, &terminal_before);
+  raw_terminal = -1;
+}
+
+// rawMode(fd, 1 for keys as they are pressed, 0 for lines)
+static JSValue process_raw_mode(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+  static int hooked;
+  int fd, on;
+  if (JS_ToInt32(ctx, &fd, argv[0]) || JS_ToInt32(ctx, &on, argv[1])) return JS_EXCEPTION;
+  if (!on) {
+    restore_terminal();
+    return JS_NewInt32(ctx, 0);
+  }
+  if (raw_terminal >= 0) return JS_NewInt32(ctx, 0);
+  if (tcgetattr(fd, &terminal_before) < 0) return JS_NewInt32(ctx, -errno);
+  struct termios raw = terminal_before;
+  raw.c_iflag &= ~(tcflag_t)(BRKINT | ICRNL | INPCK | ISTRIP | IXON);
+  raw.c_oflag |= ONLCR;
+  raw.c_cflag |= CS8;
+  raw.c_lflag &= ~(tcflag_t)(ECHO | ICANON | IEXTEN | ISIG);
+  raw.c_cc[VMIN] = 1;
+  raw.c_cc[VTIME] = 0;
+  if (tcsetattr(fd, TCSADRAIN, &raw) < 0) return JS_NewInt32(ctx, -errno);
+  raw_terminal = fd;
+  if (!hooked) hooked = !atexit(restore_terminal);
+  return JS_NewInt32(ctx, 0);
+}
+
 static JSValue process_exit(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
   int status;
@@ -250,6 +286,7 @@ static const JSCFunctionListEntry functions[] = {
   JS_CFUNC_DEF("closeOnExec", 1, process_close_on_exec),
   JS_CFUNC_DEF("nonBlocking", 1, process_non_blocking),
   JS_CFUNC_DEF("exit", 1, process_exit),
+  JS_CFUNC_DEF("rawMode", 2, process_raw_mode),
   JS_CFUNC_DEF("kill", 2, process_kill),
   JS_CFUNC_DEF("random", 1, process_random),
   JS_CFUNC_DEF("errorText", 1, process_error_text),

@@ -3,24 +3,13 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "host.h"
+#include "host_sockets.h"
 
-union address {
-  struct sockaddr any;
-  struct sockaddr_in v4;
-  struct sockaddr_in6 v6;
-  struct sockaddr_un path;
-};
-
-// The address of a text: IPv4, IPv6, or with port -1 a path. Its size, 0 where it is none.
-static socklen_t address_of(const char *text, int port, union address *out)
+socklen_t address_of(const char *text, int port, union address *out)
 {
   memset(out, 0, sizeof *out);
   if (port < 0) {
@@ -40,8 +29,7 @@ static socklen_t address_of(const char *text, int port, union address *out)
   return sizeof out->v6;
 }
 
-// [address, port], or for a path [path, -1]
-static JSValue named(JSContext *ctx, const union address *address)
+JSValue address_pair(JSContext *ctx, const union address *address)
 {
   char text[INET6_ADDRSTRLEN] = "";
   int port = -1;
@@ -131,7 +119,7 @@ static JSValue socket_name(JSContext *ctx, JSValueConst self, int argc, JSValueC
   socklen_t size = sizeof address;
   memset(&address, 0, sizeof address);
   if ((other ? getpeername : getsockname)(fd, &address.any, &size) < 0) return JS_NewInt32(ctx, -errno);
-  return named(ctx, &address);
+  return address_pair(ctx, &address);
 }
 
 // What became of a connection, as a negative errno.
@@ -181,19 +169,73 @@ static JSValue socket_start_tls(JSContext *ctx, JSValueConst self, int argc, JSV
   return JS_NewInt32(ctx, status);
 }
 
-// send(fd, buffer, offset, size) -> bytes taken
-static JSValue socket_send(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+uint8_t *bytes_within(JSContext *ctx, JSValueConst buffer, JSValueConst offset_given, JSValueConst size_given, size_t *out)
 {
-  int fd;
   size_t whole;
   int64_t offset, size;
-  if (JS_ToInt32(ctx, &fd, argv[0])) return JS_EXCEPTION;
-  uint8_t *bytes = JS_GetArrayBuffer(ctx, &whole, argv[1]);
-  if (JS_ToInt64(ctx, &offset, argv[2]) || JS_ToInt64(ctx, &size, argv[3])) return JS_EXCEPTION;
-  if (!bytes || offset < 0 || size < 0 || (uint64_t)offset > whole || (uint64_t)size > whole - (uint64_t)offset)
-    return JS_ThrowRangeError(ctx, "the range is outside of the buffer");
-  const ssize_t count = send(fd, bytes + offset, (size_t)size, MSG_NOSIGNAL);
+  uint8_t *bytes = JS_GetArrayBuffer(ctx, &whole, buffer);
+  if (JS_ToInt64(ctx, &offset, offset_given) || JS_ToInt64(ctx, &size, size_given)) return NULL;
+  if (!bytes || offset < 0 || size < 0 || (uint64_t)offset > whole || (uint64_t)size > whole - (uint64_t)offset) {
+    JS_ThrowRangeError(ctx, "the range is outside of the buffer");
+    return NULL;
+  }
+  *out = (size_t)size;
+  return bytes + offset;
+}
+
+// send(fd, buffer, offset, size[, a descriptor that goes with the first byte]) -> bytes taken
+static JSValue socket_send(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+  int fd, passed = -1;
+  size_t size;
+  if (JS_ToInt32(ctx, &fd, argv[0]) || (argc > 4 && JS_ToInt32(ctx, &passed, argv[4]))) return JS_EXCEPTION;
+  uint8_t *bytes = bytes_within(ctx, argv[1], argv[2], argv[3], &size);
+  if (!bytes) return JS_EXCEPTION;
+  union {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(sizeof passed)];
+  } control = { 0 };
+  struct iovec part = { bytes, size };
+  struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+  if (passed >= 0) {
+    control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof passed), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+    memcpy(CMSG_DATA(&control.header), &passed, sizeof passed);
+    message.msg_control = &control;
+    message.msg_controllen = sizeof control;
+  }
+  const ssize_t count = sendmsg(fd, &message, MSG_NOSIGNAL);
   return JS_NewInt64(ctx, count < 0 ? -errno : count);
+}
+
+// receive(fd, buffer, offset, size) -> [bytes, descriptors that came with them ...], or a negative errno
+static JSValue socket_receive(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+  int fd;
+  size_t size;
+  if (JS_ToInt32(ctx, &fd, argv[0])) return JS_EXCEPTION;
+  uint8_t *bytes = bytes_within(ctx, argv[1], argv[2], argv[3], &size);
+  if (!bytes) return JS_EXCEPTION;
+  union {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(64 * sizeof(int))];
+  } control;
+  struct iovec part = { bytes, size };
+  struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+  const ssize_t count = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+  if (count < 0) return JS_NewInt32(ctx, -errno);
+  JSValue list = JS_NewArray(ctx);
+  uint32_t at = 0;
+  JS_SetPropertyUint32(ctx, list, at++, JS_NewInt64(ctx, count));
+  for (struct cmsghdr *one = CMSG_FIRSTHDR(&message); one; one = CMSG_NXTHDR(&message, one)) {
+    if (one->cmsg_level != SOL_SOCKET || one->cmsg_type != SCM_RIGHTS) continue;
+    const size_t passed = (one->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < passed; i++) {
+      int got;
+      memcpy(&got, CMSG_DATA(one) + i * sizeof got, sizeof got);
+      JS_SetPropertyUint32(ctx, list, at++, JS_NewInt32(ctx, got));
+    }
+  }
+  return list;
 }
 
 static const JSCFunctionListEntry functions[] = {
@@ -207,7 +249,8 @@ static const JSCFunctionListEntry functions[] = {
   JS_CFUNC_DEF("shutdown", 1, socket_shutdown),
   JS_CFUNC_DEF("noDelay", 2, socket_no_delay),
   JS_CFUNC_DEF("startTls", 2, socket_start_tls),
-  JS_CFUNC_DEF("send", 4, socket_send),
+  JS_CFUNC_DEF("send", 5, socket_send),
+  JS_CFUNC_DEF("receive", 4, socket_receive),
 };
 
 void add_socket_functions(JSContext *ctx, JSValueConst native)

@@ -21,7 +21,7 @@ function textOf(bytes, encoding) {
 }
 
 const wrong = (name, wanted, value) => Object.assign(new TypeError(
-  `The ${name} argument must be ${wanted}. Received ${value === null ? 'null' : value === undefined ? 'undefined' : typeof value === 'object' ? `an instance of ${value.constructor?.name}` : `type ${typeof value} (${String(value)})`}`),
+  `The ${name} argument must be ${wanted}. Received ${value === null ? 'null' : value === undefined ? 'undefined' : typeof value === 'object' ? `an instance of ${value.constructor?.name}` : `type ${typeof value} (${typeof value === 'string' ? `'${value}'` : String(value)})`}`),
 { code: 'ERR_INVALID_ARG_TYPE' });
 
 function Buffer(value, encoding, length) {
@@ -67,7 +67,10 @@ Object.assign(Buffer, {
     if (kind === 'base64' || kind === 'base64url') return (length - (value.endsWith('=') ? 1 : 0) - (length > 1 && value[length - 2] === '=' ? 1 : 0)) * 3 >>> 2;
     return kind === 'utf16le' ? 2 * length : length;
   },
-  concat(list, total = list.reduce((sum, item) => sum + item.length, 0)) {
+  concat(list, total) {
+    if (!Array.isArray(list)) throw wrong('"list"', 'an instance of Array', list);
+    list.forEach((item, i) => { if (!types.isUint8Array(item)) throw wrong(`"list[${i}]"`, 'an instance of Buffer or Uint8Array', item); });
+    total ??= list.reduce((sum, item) => sum + item.length, 0);
     const out = Buffer.alloc(total);
     let at = 0;
     for (const item of list) {
@@ -106,6 +109,7 @@ const methods = {
     return part.length;
   },
   write(text, offset = 0, length, encoding) {
+    if (typeof text !== 'string') throw Object.assign(new TypeError('argument must be a string'), { code: 'ERR_INVALID_ARG_TYPE' });
     if (typeof offset === 'string') [encoding, offset, length] = [offset, 0, undefined];
     else if (typeof length === 'string') [encoding, length] = [length, undefined];
     let bytes = bytesOf(text, encoding);
@@ -116,7 +120,10 @@ const methods = {
   },
   fill(value, offset = 0, end = this.length, encoding) {
     if (typeof offset === 'string') [encoding, offset] = [offset, 0];
-    if (typeof value === 'number') return Uint8Array.prototype.fill.call(this, value & 255, offset, end);
+    else if (typeof end === 'string') [encoding, end] = [end, this.length];
+    for (const [name, at] of [['offset', offset], ['end', end]])
+      if (!(at >= 0 && at <= this.length)) throw Object.assign(new RangeError(`The value of "${name}" is out of range. It must be >= 0 && <= ${this.length}. Received ${at}`), { code: 'ERR_OUT_OF_RANGE' });
+    if (typeof value === 'number' || typeof value === 'boolean') return Uint8Array.prototype.fill.call(this, Number(value) & 255, offset, end);
     const bytes = typeof value === 'string' ? bytesOf(value, encoding) : value;
     const part = Uint8Array.prototype.subarray.call(this, offset, end);
     if (bytes.length === 0) part.fill(0);
@@ -153,9 +160,14 @@ function find(buffer, value, from, encoding, step) {
 const kinds = { UInt8: ['Uint8', 1], Int8: ['Int8', 1], UInt16: ['Uint16', 2], Int16: ['Int16', 2], UInt32: ['Uint32', 4], Int32: ['Int32', 4],
   Float: ['Float32', 4], Double: ['Float64', 8], BigUInt64: ['BigUint64', 8], BigInt64: ['BigInt64', 8] };
 const checkRange = (buffer, offset, size) => {
+  if (typeof offset !== 'number') throw wrong('"offset"', 'of type number', offset);
   if (offset >= 0 && offset + size <= buffer.length) return;
   throw Object.assign(new RangeError(size > buffer.length ? 'Attempt to access memory outside buffer bounds' :
     `The value of "offset" is out of range. It must be >= 0 and <= ${buffer.length - size}. Received ${offset}`), { code: 'ERR_OUT_OF_RANGE' });
+};
+const checkSize = (size) => {
+  if (typeof size !== 'number') throw wrong('"byteLength"', 'of type number', size);
+  if (!(Number.isInteger(size) && size >= 1 && size <= 6)) throw Object.assign(new RangeError(`The value of "byteLength" is out of range. It must be ${Number.isInteger(size) ? '>= 1 and <= 6' : 'an integer'}. Received ${size}`), { code: 'ERR_OUT_OF_RANGE' });
 };
 const checkValue = (name, value, size) => {
   if (!/Int/.test(name) || name.startsWith('Big')) return;
@@ -185,12 +197,14 @@ for (const signed of [false, true]) {
   for (const order of ['LE', 'BE']) {
     const name = `${signed ? 'Int' : 'UInt'}${order}`;
     const read = function (offset, size) {
+      checkSize(size);
       checkRange(this, offset, size);
       let value = 0;
       for (let i = 0; i < size; i++) value = value * 256 + this[order === 'BE' ? offset + i : offset + size - 1 - i];
       return signed && value >= 2 ** (8 * size - 1) ? value - 2 ** (8 * size) : value;
     };
     const write = function (value, offset, size) {
+      checkSize(size);
       checkValue(name, value, size);
       checkRange(this, offset, size);
       if (value < 0) value += 2 ** (8 * size);

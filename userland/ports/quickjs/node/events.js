@@ -5,6 +5,7 @@ const captureRejection = Symbol.for('nodejs.rejection');
 function Emitter(options) {
   if (!tables.has(this)) tables.set(this, new Map());
   if (options?.captureRejections ?? Emitter.captureRejections) capturing.add(this);
+  internal.joinDomain?.(this);
 }
 // Those to whom the rejection of an asynchronous listener is an error of theirs, or what they have a method for.
 const capturing = new WeakSet();
@@ -111,6 +112,7 @@ Object.defineProperty(Emitter, 'name', { value: 'EventEmitter' });
 Emitter.defaultMaxListeners = 10;
 Emitter.captureRejections = false;
 Emitter.EventEmitter = Emitter;
+Emitter.usingDomains = false;
 Emitter.errorMonitor = Symbol('events.errorMonitor');
 Emitter.captureRejectionSymbol = captureRejection;
 const abortError = (signal) => Object.assign(new Error('The operation was aborted', { cause: signal?.reason }), { name: 'AbortError', code: 'ABORT_ERR' });
@@ -170,24 +172,74 @@ Emitter.addAbortListener = (signal, listener) => {
   return { [Symbol.dispose]: () => signal.removeEventListener('abort', listener) };
 };
 
+const phases = { NONE: 0, CAPTURING_PHASE: 1, AT_TARGET: 2, BUBBLING_PHASE: 3 };
 class Event {
+  #type;
+  #settings;
+  #time = performance.now();
+  #prevented = false;
+  #propagates = true;
   constructor(type, options = {}) {
-    this.type = String(type);
-    this.cancelable = Boolean(options.cancelable);
-    this.defaultPrevented = false;
-    this.target = null;
-    this.timeStamp = performance.now();
+    if (arguments.length === 0) throw Object.assign(new TypeError('The "type" argument must be specified'), { code: 'ERR_MISSING_ARGS' });
+    this.#type = String(type);
+    this.#settings = { bubbles: Boolean(options?.bubbles), cancelable: Boolean(options?.cancelable), composed: Boolean(options?.composed) };
+    for (const name of ['_target', '_current', '_stopped']) Object.defineProperty(this, name, { value: name === '_stopped' ? false : null, writable: true, configurable: true, enumerable: false });
   }
-  preventDefault() { if (this.cancelable) this.defaultPrevented = true; }
-  stopImmediatePropagation() { this._stopped = true; }
-  stopPropagation() {}
+  get type() { return this.#type; }
+  get bubbles() { return this.#settings.bubbles; }
+  get cancelable() { return this.#settings.cancelable; }
+  get composed() { return this.#settings.composed; }
+  get defaultPrevented() { return this.#prevented; }
+  get returnValue() { return !this.#prevented; }
+  get timeStamp() { return this.#time; }
+  get isTrusted() { return false; }
+  get target() { return this._target; }
+  get currentTarget() { return this._current; }
+  get srcElement() { return this._target; }
+  get eventPhase() { return this._current ? phases.AT_TARGET : phases.NONE; }
+  get cancelBubble() { return !this.#propagates; }
+  set cancelBubble(value) { if (value) this.#propagates = false; }
+  composedPath() { return this._current ? [this._current] : []; }
+  preventDefault() { if (this.cancelable) this.#prevented = true; }
+  stopImmediatePropagation() {
+    this._stopped = true;
+    this.#propagates = false;
+  }
+  stopPropagation() { this.#propagates = false; }
+  initEvent(type, bubbles = false, cancelable = false) {
+    this.#type = String(type);
+    Object.assign(this.#settings, { bubbles: Boolean(bubbles), cancelable: Boolean(cancelable) });
+  }
+  [Symbol.for('nodejs.util.inspect.custom')](depth, options, inspect) {
+    const { name } = this.constructor;
+    if (depth < 0) return name;
+    return `${name} ${inspect({ type: this.type, defaultPrevented: this.defaultPrevented, cancelable: this.cancelable, timeStamp: this.timeStamp }, { ...options, depth: Number.isInteger(options.depth) ? options.depth - 1 : options.depth })}`;
+  }
 }
+for (const [name, value] of Object.entries(phases)) for (const one of [Event, Event.prototype]) Object.defineProperty(one, name, { value, enumerable: true });
+for (const name of ['type', 'bubbles', 'cancelable', 'composed', 'defaultPrevented', 'returnValue', 'timeStamp', 'target', 'currentTarget', 'srcElement', 'eventPhase', 'cancelBubble', 'isTrusted', 'composedPath', 'preventDefault',
+  'stopImmediatePropagation', 'stopPropagation', 'initEvent']) Object.defineProperty(Event.prototype, name, { enumerable: true });
 
 class CustomEvent extends Event {
+  #detail;
   constructor(type, options = {}) {
     super(type, options);
-    this.detail = options.detail ?? null;
+    this.#detail = options?.detail ?? null;
   }
+  get detail() { return this.#detail; }
+}
+class MessageEvent extends Event {
+  #given;
+  constructor(type, options = {}) {
+    super(type, options);
+    const { data = null, origin = '', lastEventId = '', source = null, ports = [] } = options ?? {};
+    this.#given = { data, origin: String(origin), lastEventId: String(lastEventId), source, ports: Object.freeze([...ports]) };
+  }
+  get data() { return this.#given.data; }
+  get origin() { return this.#given.origin; }
+  get lastEventId() { return this.#given.lastEventId; }
+  get source() { return this.#given.source; }
+  get ports() { return this.#given.ports; }
 }
 
 class EventTarget {
@@ -202,14 +254,19 @@ class EventTarget {
     this.#table.set(type, (this.#table.get(type) ?? []).filter((entry) => entry.listener !== listener));
   }
   dispatchEvent(event) {
-    event.target = this;
-    this[`on${event.type}`]?.(event);
+    if (!(event instanceof Event)) throw Object.assign(new TypeError(`The "event" argument must be an instance of Event.${require('checks').received(event)}`), { code: 'ERR_INVALID_ARG_TYPE' });
+    if (event._current) throw Object.assign(new Error('The event is already being dispatched'), { code: 'ERR_EVENT_RECURSION' });
+    event._target = event._current = this;
+    const own = this[`on${event.type}`];
+    if (typeof own === 'function') own.call(this, event);
     for (const { listener, once } of this.#table.get(event.type) ?? []) {
       if (once) this.removeEventListener(event.type, listener);
       if (typeof listener === 'function') listener.call(this, event);
       else listener.handleEvent(event);
       if (event._stopped) break;
     }
+    event._current = null;
+    event._stopped = false;
     return !event.defaultPrevented;
   }
 }
@@ -241,8 +298,9 @@ class AbortController {
     this.signal.dispatchEvent(new Event('abort'));
   }
 }
-internal.tagged({ Event, CustomEvent, EventTarget, AbortSignal, AbortController });
+internal.tagged({ Event, CustomEvent, MessageEvent, EventTarget, AbortSignal, AbortController });
 
+Object.defineProperty(Emitter, 'MessageEvent', { value: MessageEvent, configurable: true });
 module.exports = Object.assign(Emitter, { Event, CustomEvent, EventTarget, AbortSignal, AbortController });
 
 // An emitter whose listeners run with the stores that it was made with.

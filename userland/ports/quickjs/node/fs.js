@@ -313,8 +313,15 @@ promises.appendFile = async (path, data, options) => (path instanceof FileHandle
 promises.readFile = async (path, options) => (path instanceof FileHandle ? path.readFile(options) : sync.readFile(path, options));
 
 class FileHandle {
-  constructor(fd) { this.fd = fd; }
-  async close() { if (this.fd >= 0) sync.close(this.fd); this.fd = -1; }
+  #fd;
+  constructor(fd) { this.#fd = fd; }
+  // Of one that is closed the number may be another file's by now.
+  get fd() { return this.#fd; }
+  async close() {
+    const fd = this.#fd;
+    this.#fd = -1;
+    if (fd >= 0) sync.close(fd);
+  }
   async readFile(options) { return sync.readFile(this.fd, options); }
   async writeFile(data, options) { return sync.writeFile(this.fd, await written(data), options); }
   async appendFile(data, options) { return sync.writeFile(this.fd, await written(data), options); }
@@ -341,18 +348,25 @@ promises.open = async (...args) => new FileHandle(sync.open(...args));
 fs.promises = promises;
 
 const readOptions = (path, options) => {
-  const { encoding, flags = 'r', start, end = Infinity, highWaterMark = 65536, fd: given, autoClose = true, signal } = optionsOf(options);
+  const { encoding, flags = 'r', mode, start, end = Infinity, highWaterMark = 65536, fd: given, autoClose = true, signal } = optionsOf(options);
   let fd = given?.fd ?? given, position = start ?? -1, left = end - (start ?? 0) + 1;
   return {
     encoding, highWaterMark, signal,
+    construct(callback) {
+      try {
+        const own = fd === undefined;
+        fd ??= sync.open(path, flags, mode);
+        this.fd = fd;
+        callback();
+        if (!own) return;
+        this.emit('open', fd);
+        this.emit('ready');
+      } catch (error) {
+        callback(error);
+      }
+    },
     read() {
       try {
-        if (fd === undefined) {
-          fd = sync.open(path, flags);
-          this.fd = fd;
-          this.emit('open', fd);
-          this.emit('ready');
-        }
         const chunk = Buffer.alloc(Math.min(highWaterMark, left));
         const count = chunk.length ? sync.read(fd, chunk, 0, chunk.length, position) : 0;
         if (position >= 0) position += count;
@@ -408,25 +422,34 @@ let classes;
 function streams() {
   if (classes) return classes;
   const { Readable, Writable } = require('stream');
-  class ReadStream extends Readable {
-    constructor(path, options) {
-      super(readOptions(path, options));
-      this.path = path;
-      this.bytesRead = 0;
-    }
-    close(callback) { if (callback) this.once('close', callback); this.destroy(); }
+  // Plain functions, which old programs call on objects of their own.
+  function ReadStream(path, options) {
+    if (!(this instanceof ReadStream)) return new ReadStream(path, options);
+    Readable.call(this, readOptions(path, options));
+    this.path = path;
+    this.bytesRead = 0;
   }
-  class WriteStream extends Writable {
-    constructor(path, options) {
-      super(writeOptions(path, options));
-      this.path = path;
-      this.bytesWritten = 0;
-    }
-    close(callback) { if (callback) this.once('close', callback); this.end(); }
+  function WriteStream(path, options) {
+    if (!(this instanceof WriteStream)) return new WriteStream(path, options);
+    Writable.call(this, writeOptions(path, options));
+    this.path = path;
+    this.bytesWritten = 0;
   }
+  for (const [Class, Base, end] of [[ReadStream, Readable, 'destroy'], [WriteStream, Writable, 'end']]) {
+    Object.setPrototypeOf(Class, Base);
+    Object.setPrototypeOf(Class.prototype, Base.prototype);
+    define(Class.prototype, 'close', function close(callback) {
+      if (callback) this.once('close', callback);
+      this[end]();
+    });
+    Object.defineProperty(Class.prototype, 'pending', { configurable: true, get() { return this.fd === null || this.fd === undefined; } });
+    Object.defineProperty(Class.prototype, 'constructor', { enumerable: false });
+  }
+  define(WriteStream.prototype, 'destroySoon', WriteStream.prototype.end);
   return (classes = { ReadStream, WriteStream });
 }
-for (const name of ['ReadStream', 'WriteStream']) Object.defineProperty(fs, name, { get: () => streams()[name], enumerable: true, configurable: true });
+const define = (object, name, value) => Object.defineProperty(object, name, { value, writable: true, configurable: true });
+for (const [name, same] of [['ReadStream', 'ReadStream'], ['WriteStream', 'WriteStream'], ['FileReadStream', 'ReadStream'], ['FileWriteStream', 'WriteStream']]) Object.defineProperty(fs, name, { get: () => streams()[same], set(value) { streams()[same] = value; }, enumerable: true, configurable: true });
 fs.createReadStream = (path, options) => new (streams().ReadStream)(path, options);
 fs.createWriteStream = (path, options) => new (streams().WriteStream)(path, options);
 // There is nothing here that tells of changes: the file is looked at again and again.

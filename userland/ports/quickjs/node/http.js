@@ -592,9 +592,6 @@ const callable = (Class) => new Proxy(Class, { apply(target, self, args) {
 } });
 const http = module.exports = { ...api('http:'), METHODS: methods, STATUS_CODES: statusTexts, IncomingMessage: callable(IncomingMessage), OutgoingMessage: callable(OutgoingMessage), ServerResponse: callable(ServerResponse), ClientRequest, Server: callable(Server), maxHeaderSize: most,
   createServer: (...args) => new Server(...args), validateHeaderName, validateHeaderValue, setMaxIdleHTTPParsers: () => {} };
-// http2 is asked for by many and used by few.
-const refuse = () => { throw coded(new Error('HTTP/2 is not in this node'), 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM'); };
-Object.defineProperty(http, '__http2', { value: { constants: {}, connect: refuse, createServer: refuse, createSecureServer: refuse, sensitiveHeaders: Symbol('sensitiveHeaders') } });
 Object.defineProperty(http, '__https', { value: { ...api('https:'), Server: require('tls').Server, createServer() { throw coded(new Error('Servers with TLS are not in this node'), 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM'); } } });
 // Programs put agents of their own in the place of the usual one.
 for (const [protocol, exported] of Object.entries({ 'http:': http, 'https:': http.__https }))

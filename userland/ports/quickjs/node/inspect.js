@@ -189,6 +189,8 @@ function errorBase(ctx, error, keys) {
   stack = frames.join('\n');
   if (constructorName(error) && name === 'Error' && constructorName(error) !== 'Error' && !stack.includes(constructorName(error)))
     stack = stack.replace(/^Error/, constructorName(error));
+  if (internal.ownErrors.has(error) && typeof error.code === 'string' && error.code.startsWith('ERR_') && stack.startsWith(name) && /^(?:: |$|\n)/.test(stack.slice(name.length)))
+    stack = `${name} [${error.code}]${stack.slice(name.length)}`;
   for (const key of ['stack', 'message', 'name']) {
     const at = keys.indexOf(key);
     if (at >= 0 && stack.includes(String(error[key]))) keys.splice(at, 1);

@@ -10,6 +10,7 @@ class Channel {
   #queue = [];
   #decoder = new (require('string_decoder').StringDecoder)('utf8');
   #text = '';
+  #passed = [];
   // `take` is called with each message, `left` once, when the other side has left or this one has closed.
   constructor(fd, { advanced, serialize, deserialize, take, left }) {
     this.#fd = fd;
@@ -27,11 +28,20 @@ class Channel {
   hold(on) { if (this.#fd >= 0) internal.setLoose(this.#fd, !on); }
   #readable() {
     const chunk = Buffer.alloc(block);
-    const count = native.read(this.#fd, chunk.buffer, 0, block, -1);
+    const count = this.#receive(chunk);
     if (count === again) return;
     if (count <= 0) return this.#gone();
     this.#feed(chunk.subarray(0, count));
   }
+  // Descriptors wait for the messages that they belong to.
+  #receive(chunk) {
+    const got = native.receive(this.#fd, chunk.buffer, 0, block);
+    if (typeof got === 'number') return got;
+    const [count, ...passed] = got;
+    this.#passed.push(...passed);
+    return count;
+  }
+  passed() { return this.#passed.shift(); }
   #feed(bytes) {
     for (const message of this.#messages(bytes)) {
       if (this.#fd < 0) return;
@@ -68,8 +78,8 @@ class Channel {
       return message;
     }
   }
-  // What cannot be written throws here; `told` is called when it has gone, or cannot go.
-  send(message, told) {
+  // What cannot be written throws here; `told` is called when it has gone, or cannot go. A descriptor may go with it.
+  send(message, told, passed = -1) {
     let bytes;
     if (this.advanced) {
       const body = this.serialize(message), size = Buffer.alloc(4);
@@ -78,15 +88,16 @@ class Channel {
     } else {
       bytes = Buffer.from(`${JSON.stringify(message)}\n`);
     }
-    this.#queue.push({ bytes, told });
+    this.#queue.push({ bytes, told, passed });
     if (this.#queue.length === 1) this.#write();
     return this.#queue.length < 16;
   }
   #write() {
     while (this.#queue.length) {
       const next = this.#queue[0];
-      const count = native.send(this.#fd, next.bytes.buffer, next.bytes.byteOffset, next.bytes.length);
+      const count = native.send(this.#fd, next.bytes.buffer, next.bytes.byteOffset, next.bytes.length, next.passed);
       if (count === again) return void os.setWriteHandler(this.#fd, () => { os.setWriteHandler(this.#fd, null); this.#write(); });
+      next.passed = -1;
       next.bytes = count < 0 ? Buffer.alloc(0) : next.bytes.subarray(count);
       if (next.bytes.length) continue;
       this.#queue.shift();
@@ -104,7 +115,7 @@ class Channel {
   // What the other side wrote before it ended.
   drain() {
     for (const chunk = Buffer.alloc(block); this.#fd >= 0;) {
-      const count = native.read(this.#fd, chunk.buffer, 0, block, -1);
+      const count = this.#receive(chunk);
       if (count <= 0) return void this.#gone();
       this.#feed(Buffer.from(chunk.subarray(0, count)));
     }
@@ -121,15 +132,46 @@ class Channel {
     internal.setLoose(this.#fd, false);
     native.close(this.#fd);
     this.#fd = -1;
+    for (const fd of this.#passed.splice(0)) native.close(fd);
     this.left();
   }
 }
 
 const closed = () => Object.assign(new Error('Channel closed'), { code: 'ERR_IPC_CHANNEL_CLOSED' });
-// send, disconnect and what goes with them, on a child or on the process itself.
+// What goes with a message: a server, a connection or a socket of datagrams, which the other side gets as one of its own.
+function handleType(handle) {
+  const net = require('net');
+  if (handle instanceof net.Socket) return 'net.Socket';
+  if (handle instanceof net.Server) return 'net.Server';
+  if (handle instanceof require('dgram').Socket) return 'dgram.Socket';
+  throw Object.assign(new TypeError('This handle type cannot be sent'), { code: 'ERR_INVALID_HANDLE_TYPE' });
+}
+const adopted = {
+  'net.Socket': (fd) => new (require('net').Socket)({ fd }),
+  'net.Server'(fd) {
+    const server = require('net').createServer();
+    server.__adopt(fd);
+    return server;
+  },
+  'dgram.Socket'(fd, { dgramType }) {
+    const socket = require('dgram').createSocket(dgramType);
+    socket.__adopt(fd);
+    return socket;
+  },
+};
+
+// send, disconnect and what goes with them, on a child or on the process itself. A message of the library's own names its kind in `cmd`, and may have a bare descriptor.
 function attach(target, fd, advanced) {
   const channel = new Channel(fd, { advanced,
-    take: (message) => process.nextTick(() => target.emit(message?.cmd?.startsWith?.('NODE_') ? 'internalMessage' : 'message', message, undefined)),
+    take(message) {
+      const { cmd } = message ?? {};
+      if (cmd === 'NODE_HANDLE') {
+        const handle = adopted[message.type](channel.passed(), message);
+        return process.nextTick(() => target.emit('message', message.msg, handle));
+      }
+      const passed = cmd === 'NODE_CLUSTER' && message.passed ? channel.passed() : undefined;
+      process.nextTick(() => target.emit(cmd?.startsWith?.('NODE_') ? 'internalMessage' : 'message', message, passed));
+    },
     left: () => {
       target.connected = false;
       target.channel = null;
@@ -146,8 +188,17 @@ function attach(target, fd, advanced) {
       process.nextTick(() => (callback ? callback(error) : target.emit('error', error)));
       return false;
     }
-    return channel.send(message, callback);
+    if (handle === null || handle === undefined || typeof handle === 'function') return channel.send(message, callback);
+    const type = handleType(handle), passed = handle.__fd;
+    if (!(passed >= 0)) return channel.send(message, callback);
+    // A connection is the other side's from here on, unless it is to stay open.
+    const gone = type === 'net.Socket' && !options?.keepOpen ? handle.__release() : undefined;
+    return channel.send({ cmd: 'NODE_HANDLE', type, msg: message, ...(type === 'dgram.Socket' && { dgramType: handle.type }) }, (error) => {
+      if (gone !== undefined) native.close(gone);
+      callback?.(error);
+    }, passed);
   };
+  Object.defineProperty(target, '__sendOwn', { value: (message, told, passed) => target.connected && channel.send({ cmd: 'NODE_CLUSTER', ...message, passed: passed !== undefined }, told, passed), configurable: true });
   target.disconnect = function disconnect() {
     if (!target.connected) return void process.nextTick(() => target.emit('error', Object.assign(new Error('IPC channel is already disconnected'), { code: 'ERR_IPC_DISCONNECTED' })));
     target.connected = false;

@@ -26,21 +26,24 @@ internal.bound = (fn) => {
 };
 
 // The modules of this folder, by the names that programs ask for them by.
-const names = ['assert', 'async_hooks', 'buffer', 'child_process', 'console', 'constants', 'crypto', 'diagnostics_channel', 'events', 'fs', 'http', 'module', 'net', 'os', 'path', 'perf_hooks',
-  'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'v8', 'vm', 'tty', 'worker_threads', 'zlib'];
+const names = ['assert', 'async_hooks', 'buffer', 'child_process', 'cluster', 'console', 'constants', 'crypto', 'dgram', 'diagnostics_channel', 'domain', 'events', 'fs', 'http', 'http2', 'inspector', 'module', 'net',
+  'os', 'path', 'perf_hooks', 'process', 'punycode', 'querystring', 'readline', 'repl', 'stream', 'string_decoder', 'timers', 'trace_events', 'tty', 'url', 'util', 'v8', 'vm', 'wasi', 'worker_threads',
+  'zlib'];
+// Those that are asked for by `node:` alone, and their files.
+const prefixed = { 'node:sea': 'sea', 'node:test': 'test', 'node:test/reporters': 'test_reporters' };
 // What those are made of, and programs cannot ask for.
-const hidden = ['types', 'loop', 'zones', 'locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc', 'web_streams', 'crypto_util', 'crypto_hash', 'crypto_random', 'crypto_cipher',
+const hidden = ['types', 'checks', 'callee', 'keys', 'repl_completion', 'repl_await', 'encodings', 'websocket', 'loop', 'zones', 'locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc', 'web_streams', 'crypto_util', 'crypto_hash', 'crypto_random', 'crypto_cipher',
   'crypto_keys', 'crypto_keygen', 'crypto_sign', 'crypto_dh', 'crypto_x509', 'webcrypto', 'webcrypto_subtle', 'webcrypto_words', 'webassembly'];
 const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['types'],
   'path/posix': ['path', 'posix'], 'path/win32': ['path', 'win32'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
-  'assert/strict': ['assert', 'strict'], 'stream/consumers': ['stream', '__consumers'], https: ['http', '__https'], http2: ['http', '__http2'],
-  tls: ['net', '__tls'], dns: ['net', '__dns'], 'dns/promises': ['net', '__dns', 'promises'], sys: ['util'], 'stream/web': ['web_streams'] };
-const absent = ['dgram', 'cluster', 'inspector',
-  'wasi', 'repl', 'trace_events', 'domain', 'punycode'];
+  'assert/strict': ['assert', 'strict'], 'stream/consumers': ['stream', '__consumers'], https: ['http', '__https'],
+  tls: ['net', '__tls'], dns: ['net', '__dns'], 'dns/promises': ['net', '__dns', 'promises'], sys: ['util'], 'stream/web': ['web_streams'], 'inspector/promises': ['inspector', '__promises'],
+  _stream_duplex: ['stream', 'Duplex'], _stream_passthrough: ['stream', 'PassThrough'], _stream_readable: ['stream', 'Readable'], _stream_transform: ['stream', 'Transform'],
+  _stream_writable: ['stream', 'Writable'] };
 
 internal.isBuiltin = (name) => {
   const bare = name.startsWith('node:') ? name.slice(5) : name;
-  return names.includes(bare) || bare in parts || absent.includes(bare) || name === 'node:test';
+  return names.includes(bare) || bare in parts || name in prefixed;
 };
 internal.names = [...names, ...Object.keys(parts)].sort();
 
@@ -49,15 +52,9 @@ internal.builtin = (name) => {
   const bare = name.startsWith('node:') ? name.slice(5) : name;
   if (bare in cache) return cache[bare].exports;
   if (bare in parts) return parts[bare].reduce((from, part, i) => (i ? from[part] : internal.builtin(part)), null);
-  if (!names.includes(bare) && !hidden.includes(bare) && name !== 'node:test') {
-    const error = new Error(absent.includes(bare)
-      ? `The module '${bare}' is not in this node: it is QuickJS with the modules ${names.join(', ')}`
-      : `No such built-in module: ${name}`);
-    error.code = 'ERR_UNKNOWN_BUILTIN_MODULE';
-    throw error;
-  }
+  if (!names.includes(bare) && !hidden.includes(bare) && !(name in prefixed)) throw Object.assign(new Error(`No such built-in module: ${name}`), { code: 'ERR_UNKNOWN_BUILTIN_MODULE' });
   const module = cache[bare] = { exports: {} };
-  const file = `${root}${bare}.js`;
+  const file = `${root}${prefixed[name] ?? bare}.js`;
   const source = std.loadFile(file);
   if (source === null) throw new Error(`cannot read ${file}`);
   native.evaluate(`(function (exports, require, module, internal) {${source}\n})`, file)(
@@ -130,7 +127,7 @@ function setGlobals() {
   for (const name of ['Buffer', 'atob', 'btoa', 'Blob']) lazy(name, () => internal.builtin('buffer')[name]);
   for (const name of ['URL', 'URLSearchParams']) lazy(name, () => internal.builtin('url')[name]);
   for (const name of ['TextEncoder', 'TextDecoder']) lazy(name, () => internal.builtin('util')[name]);
-  for (const name of ['Event', 'CustomEvent', 'EventTarget', 'AbortController', 'AbortSignal']) lazy(name, () => internal.builtin('events')[name]);
+  for (const name of ['Event', 'CustomEvent', 'MessageEvent', 'EventTarget', 'AbortController', 'AbortSignal']) lazy(name, () => internal.builtin('events')[name]);
   for (const name of ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'])
     lazy(name, () => internal.builtin('timers')[name]);
   for (const name of ['fetch', 'Headers', 'Request', 'Response', 'FormData', 'File']) lazy(name, () => internal.builtin('fetch')[name]);
@@ -138,6 +135,17 @@ function setGlobals() {
     'ReadableStreamDefaultController', 'WritableStreamDefaultWriter', 'WritableStreamDefaultController', 'TransformStreamDefaultController', 'ByteLengthQueuingStrategy', 'CountQueuingStrategy',
     'TextEncoderStream', 'TextDecoderStream', 'CompressionStream', 'DecompressionStream']) lazy(name, () => internal.builtin('stream/web')[name]);
   for (const name of ['MessageChannel', 'MessagePort', 'BroadcastChannel']) lazy(name, () => internal.builtin('worker_threads')[name]);
+  class Navigator {
+    get hardwareConcurrency() { return native.cpus(); }
+    get language() { return 'en-US'; }
+    get languages() { return Object.freeze(['en-US']); }
+    get platform() { return 'linux'; }
+    get userAgent() { return `Node.js/${process.version.slice(1).split('.')[0]}`; }
+  }
+  for (const name of Object.getOwnPropertyNames(Navigator.prototype)) if (name !== 'constructor') Object.defineProperty(Navigator.prototype, name, { enumerable: true });
+  Object.defineProperty(globalThis, 'Navigator', { value: Navigator, configurable: true, writable: true, enumerable: false });
+  lazy('navigator', () => new Navigator());
+  lazy('WebSocket', () => internal.builtin('websocket').WebSocket);
   // What programs seldom want of the clock.
   for (const name of ['mark', 'measure', 'clearMarks', 'clearMeasures', 'getEntries', 'getEntriesByName', 'getEntriesByType', 'timerify', 'eventLoopUtilization', 'toJSON'])
     Object.defineProperty(performance, name, { configurable: true, get: () => (internal.builtin('perf_hooks'), performance[name]) });

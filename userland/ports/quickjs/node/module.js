@@ -129,6 +129,7 @@ function fromNodeModules(name, from, imported) {
 }
 
 function resolveFrom(name, from, imported) {
+  if (imported && name.startsWith('data:')) return name;
   if (name.startsWith('file:')) name = require('url').fileURLToPath(name);
   let found;
   if (/^(\.\.?)?(\/|$)/.test(name) || name === '.' || name === '..') {
@@ -280,15 +281,24 @@ native.setModuleHooks(
   (base, name) => {
     if (isBuiltin(name)) return name.startsWith('node:') ? name : `node:${name}`;
     const from = base.startsWith('/') && !base.startsWith(internal.root) ? base : path.join(process.cwd(), '[eval]');
-    return resolveFrom(name.replace(/(?<!^)[?#].*$/, ''), from, true);
+    return resolveFrom(name.startsWith('data:') ? name : name.replace(/(?<!^)[?#].*$/, ''), from, true);
   },
   (name) => {
     if (name.startsWith('node:')) return handOn(name, internal.builtin(name));
+    if (name.startsWith('data:')) return fromText(name);
     if (name.endsWith('.json')) return handOn(name, load(name).exports);
     if (!isModule(name) && !looksLikeModule(name)) return handOn(name, load(name).exports);
     const source = sourceOf(name).replace(/^#!.*/, '');
     return withMeta(source, name);
   });
+
+// A module that stands in its own address: JavaScript or JSON.
+function fromText(name) {
+  const [, type, coding, text] = /^data:([^,;]*)(?:;[^,;]*?)*?(;base64)?,([^]*)$/.exec(name) ?? [];
+  if (text === undefined || (type !== 'text/javascript' && type !== 'application/json')) throw Object.assign(new TypeError(`Unknown module format: ${type ?? name} for URL ${name}`), { code: 'ERR_UNKNOWN_MODULE_FORMAT' });
+  const source = coding ? Buffer.from(decodeURIComponent(text), 'base64').toString() : decodeURIComponent(text);
+  return type === 'application/json' ? `\nexport default ${JSON.stringify(JSON.parse(source))};` : `\n${source}`;
+}
 
 // A .js file of a package that does not say: it is a module when it uses what only modules have.
 function looksLikeModule(file) {
@@ -297,7 +307,7 @@ function looksLikeModule(file) {
 }
 function usesModules(source) {
   const bare = source.replace(/\/\*[\s\S]*?\*\/|(^|[^:'"`\\])\/\/.*$/gm, '$1');
-  const likely = /^\s*(?:import\s*(?:[\w$*{'"]|\.meta)|export\s+(?:default|const|let|var|function|class|async)\b|export\s*[{*])/m.test(bare);
+  const likely = /(?:^|[;}/])\s*(?:import\s*(?:[\w$*{'"]|\.meta)|export\s+(?:default|const|let|var|function|class|async)\b|export\s*[{*])/m.test(bare);
   // It says so in a text as well, and await is a name in scripts: what is none by its syntax is one.
   if (likely) return !compiles(source, '');
   if (ownNames.test(bare) && takesNames(source)) return true;
@@ -389,7 +399,8 @@ function parseCommand(argv) {
     else if (word === '--env-file') readEnvironment(given ?? value(word));
     else if (word === '--test') command.test = true;
     else if (word === '--test-only') (internal.testSettings ??= {}).only = true;
-    else if (word === '--test-reporter') (internal.testSettings ??= {}).reporter = given ?? value(word);
+    else if (word === '--test-reporter') ((internal.testSettings ??= {}).reporters ??= []).push(given ?? value(word));
+    else if (word === '--test-reporter-destination') ((internal.testSettings ??= {}).destinations ??= []).push(given ?? value(word));
     else if (word === '--test-name-pattern') (internal.testSettings ??= {}).pattern = patternOf(given ?? value(word));
     else if (word === '-i' || word === '--interactive') command.interactive = true;
     else if (!/^--(no-)?(warnings|deprecation|experimental-.*|harmony.*|trace-.*|enable-.*|max-old-space-size|stack-.*|unhandled-rejections|preserve-symlinks.*|expose-gc|title|disable-.*|use-.*|throw-deprecation|pending-deprecation|import)$/.test(word)) fail(`bad option: ${argv[i]}`);
@@ -414,6 +425,7 @@ function evaluateMain(source, command, name) {
     runMain(`\n${source}`, path.join(process.cwd(), name));
     return;
   }
+  (internal.sources ??= new Map()).set(name, source);
   const module = new Module(path.join(process.cwd(), name));
   Object.assign(globalThis, { module, exports: module.exports, require: makeRequire(module), __filename: name, __dirname: '.' });
   for (const key of internal.names) {
@@ -431,7 +443,14 @@ function beginLine() {
   if (line === undefined) return;
   for (const name of ['NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'CLOCHE_NODE_THREAD']) delete process.env[name];
   native.closeOnExec(Number(line));
-  if (thread === undefined) return internal.builtin('ipc').begin(Number(line), mode === 'advanced');
+  if (thread === undefined) {
+    internal.builtin('ipc').begin(Number(line), mode === 'advanced');
+    const { NODE_UNIQUE_ID: id } = process.env;
+    if (id === undefined) return;
+    delete process.env.NODE_UNIQUE_ID;
+    internal.clusterId = Number(id);
+    return internal.builtin('cluster');
+  }
   internal.threadFd = Number(line);
   internal.threadId = Number(thread);
   internal.builtin('worker_threads');
@@ -440,7 +459,7 @@ function beginLine() {
 internal.run = () => {
   beginLine();
   const command = parseCommand(native.argv);
-  const fromStdin = command.source === undefined && (command.rest[0] === '-' || (command.rest.length === 0 && !native.isatty(0)));
+  const fromStdin = command.source === undefined && (command.rest[0] === '-' || (command.rest.length === 0 && !native.isatty(0) && !command.interactive));
   try {
     const here = new Module(path.join(process.cwd(), '[eval]'));
     const script = command.source === undefined && !fromStdin ? command.rest[0] : undefined;
@@ -455,7 +474,7 @@ internal.run = () => {
     if (internal.workerInit?.source !== undefined) return evaluateMain(internal.workerInit.source, { type: internal.workerInit.module ? 'module' : undefined }, '[worker eval]');
     if (command.source !== undefined) return evaluateMain(command.source, command, '[eval]');
     if (fromStdin) return evaluateMain(Buffer.from(native.readAll(0)).toString(), command, '[stdin]');
-    if (script === undefined) return require('readline').__repl(evaluateInteractive);
+    if (script === undefined) return internal.builtin('repl').__main();
     const file = resolveMain(path.resolve(script));
     if (command.check) return check(file);
     if (isModule(file) || (/\.[jt]s$/.test(file) && looksLikeModule(file))) {
@@ -481,15 +500,6 @@ function check(file) {
   if (isModule(file) || looksLikeModule(file)) new (Object.getPrototypeOf(async () => {}).constructor)(source.replace(/^\s*(import|export)\b.*$/gm, ''));
   else wrapped(source, file);
 }
-function evaluateInteractive(source) {
-  try {
-    return native.evaluate(/^\s*\{/.test(source) && !/;\s*$/.test(source) ? `(${source})` : source, 'REPL');
-  } catch (error) {
-    if (!(error instanceof SyntaxError) || !/^\s*\{/.test(source)) throw error;
-    return native.evaluate(source, 'REPL');
-  }
-}
-
 Module.Module = Module;
 Module.builtinModules = internal.names;
 Module.isBuiltin = isBuiltin;
@@ -498,7 +508,20 @@ Module.stripTypeScriptTypes = (code, { mode = 'strip', sourceUrl } = {}) => {
   if (mode !== 'strip' && mode !== 'transform') throw Object.assign(new TypeError(`The property 'options.mode' must be one of: 'strip', 'transform'. Received '${mode}'`), { code: 'ERR_INVALID_ARG_VALUE' });
   return internal.builtin('typescript').strip(code) + (sourceUrl === undefined ? '' : `\n\n//# sourceURL=${sourceUrl}`);
 };
-Object.assign(Module, { syncBuiltinESMExports() {}, findSourceMap: () => undefined, globalPaths: [] });
+const refuseHooks = (name) => ({ [name]() { throw Object.assign(new Error(`Loaders of modules cannot be put in the place of this node's own: module.${name} is not in it`), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' }); } })[name];
+const wrapper = ['(function (exports, require, module, __filename, __dirname) { ', '\n});'];
+Object.assign(Module, { syncBuiltinESMExports() {}, findSourceMap: () => undefined, globalPaths: [], wrapper, wrap: (text) => wrapper[0] + text + wrapper[1], register: refuseHooks('register'), registerHooks: refuseHooks('registerHooks'),
+  constants: { compileCacheStatus: { FAILED: 0, ENABLED: 1, ALREADY_ENABLED: 2, DISABLED: 3 } }, enableCompileCache: () => ({ status: 3 }), flushCompileCache() {}, getCompileCacheDir: () => undefined,
+  // The package of a file, or of a name as the file that asks for it finds it.
+  findPackageJSON(name, base) {
+    const pathOf = (given) => (given instanceof URL || String(given).startsWith('file:') ? require('url').fileURLToPath(given) : String(given));
+    const from = base === undefined ? undefined : pathOf(base);
+    const file = name instanceof URL || /^(?:file:|\.{0,2}\/|\.{1,2}$)/.test(String(name)) ? path.resolve(from === undefined ? process.cwd() : path.dirname(from), pathOf(name)) : resolveFrom(String(name), from ?? path.join(process.cwd(), '[eval]'), false);
+    for (let folder = isFolder(file) ? file : path.dirname(file); ; folder = path.dirname(folder)) {
+      if (isFile(`${folder}/package.json`)) return `${folder}/package.json`;
+      if (folder === '/') return undefined;
+    }
+  } });
 Module.createRequire = (from) => {
   const file = from instanceof URL || String(from).startsWith('file:') ? require('url').fileURLToPath(from) : from;
   return makeRequire(new Module(file.endsWith('/') ? `${file}noop.js` : file));

@@ -60,7 +60,7 @@ class Socket extends Duplex {
     this.#frame = native.asyncFrame();
     this.connecting = true;
     this.tls = options.tls;
-    const host = options.host ?? 'localhost', path = options.path ?? undefined;
+    const host = options.host ?? 'localhost', path = options.path || undefined;
     process.nextTick(() => {
       if (this.destroyed) return;
       let left;
@@ -195,6 +195,17 @@ class Socket extends Duplex {
     this.#timer = setTimeout(() => this.emit('timeout'), this.timeout);
     this.#timer.unref();
   }
+  // The descriptor of one that another program gets (ipc), and the same without a connection here any more.
+  get __fd() { return this.fd; }
+  __release() {
+    const { fd } = this;
+    os.setReadHandler(fd, null);
+    os.setWriteHandler(fd, null);
+    internal.setLoose(fd, false);
+    this.fd = -1;
+    this.destroy();
+    return fd;
+  }
   setTimeout(time, callback) {
     clearTimeout(this.#timer);
     this.timeout = time;
@@ -224,6 +235,8 @@ class Socket extends Duplex {
 class Server extends EventEmitter {
   #fd = -1;
   #path;
+  // Of a worker of cluster: where the primary listens for it, and how it is told that it need not any more.
+  #shared;
   constructor(options, listener) {
     super();
     if (typeof options === 'function') [options, listener] = [{}, options];
@@ -248,47 +261,70 @@ class Server extends EventEmitter {
       fail(error);
       return this;
     }
+    if (options.signal) options.signal.addEventListener('abort', () => this.close(), { once: true });
+    this.#path = options.path;
+    if (internal.clusterListen && !options.exclusive) {
+      this.#shared = {};
+      internal.clusterListen({ address: options.path === undefined && options.host === undefined ? null : address, port, backlog: options.backlog ?? 511 }, (shared) => {
+        if (shared.errno) {
+          this.#shared = undefined;
+          return fail(failure(shared.errno, 'listen', address, port));
+        }
+        if (!this.#shared) return shared.close();
+        this.#shared = shared;
+        shared.take = (fd) => this.#connected(fd);
+        this.#begun(shared.fd ?? -1);
+      });
+      return this;
+    }
     let fd = native.listen(address, port, options.backlog ?? 511);
     if (fd < 0 && address === '::' && options.host === undefined && fd !== -98) fd = native.listen(address = '0.0.0.0', port, options.backlog ?? 511);
     if (fd < 0) {
       fail(failure(fd, 'listen', address, port));
       return this;
     }
-    this.#fd = fd;
-    this.#path = options.path;
-    this.listening = true;
-    if (options.signal) options.signal.addEventListener('abort', () => this.close(), { once: true });
-    internal.setLoose(fd, Boolean(this.loose));
-    os.setReadHandler(fd, () => this.#accept());
-    process.nextTick(() => { if (this.listening) this.emit('listening'); });
+    this.#begun(fd);
     return this;
+  }
+  get __fd() { return this.#fd; }
+  __adopt(fd) { this.#begun(fd); }
+  #begun(fd) {
+    this.#fd = fd;
+    this.listening = true;
+    if (fd >= 0) {
+      internal.setLoose(fd, Boolean(this.loose));
+      os.setReadHandler(fd, () => this.#accept());
+    }
+    process.nextTick(() => { if (this.listening) this.emit('listening'); });
   }
   #accept() {
     for (let i = 0; i < 64 && this.#fd >= 0; i++) {
       const fd = native.accept(this.#fd);
       if (fd < 0) return;
-      if (this.maxConnections !== undefined && this.connections.size >= this.maxConnections) {
-        native.close(fd);
-        continue;
-      }
-      const socket = new Socket({ fd, allowHalfOpen: this.options.allowHalfOpen });
-      socket.server = this;
-      this.connections.add(socket);
-      socket.once('close', () => { this.connections.delete(socket); this.#ended(); });
-      this.emit('connection', socket);
+      this.#connected(fd);
     }
+  }
+  #connected(fd) {
+    if (this.maxConnections !== undefined && this.connections.size >= this.maxConnections) return void native.close(fd);
+    const socket = new Socket({ fd, allowHalfOpen: this.options.allowHalfOpen });
+    socket.server = this;
+    this.connections.add(socket);
+    socket.once('close', () => { this.connections.delete(socket); this.#ended(); });
+    this.emit('connection', socket);
   }
   #ended() { if (this.closing && !this.listening && this.connections.size === 0) { this.closing = false; process.nextTick(() => this.emit('close')); } }
   close(callback) {
     if (callback) this.once('close', this.listening ? () => callback() : () => callback(Object.assign(new Error('Server is not running.'), { code: 'ERR_SERVER_NOT_RUNNING' })));
-    if (this.listening) {
+    if (this.#fd >= 0) {
       os.setReadHandler(this.#fd, null);
       internal.setLoose(this.#fd, false);
       native.close(this.#fd);
-      if (this.#path !== undefined) native.unlink(this.#path);
-      this.#fd = -1;
-      this.listening = false;
+      if (this.#path !== undefined && !this.#shared) native.unlink(this.#path);
     }
+    this.#fd = -1;
+    this.listening = false;
+    this.#shared?.close?.();
+    this.#shared = undefined;
     this.closing = true;
     this.#ended();
     return this;
@@ -296,7 +332,7 @@ class Server extends EventEmitter {
   address() {
     if (!this.listening) return null;
     if (this.#path !== undefined) return this.#path;
-    const [address, port] = native.socketName(this.#fd, 0);
+    const [address, port] = this.#shared?.name ?? native.socketName(this.#fd, 0);
     return { address, family: familyOf(address), port };
   }
   getConnections(callback) { process.nextTick(callback, null, this.connections.size); return this; }

@@ -69,6 +69,7 @@ process.cpuUsage = (since) => {
   return since ? { user: user - since.user, system: system - since.system } : { user, system };
 };
 process.resourceUsage = () => ({ userCPUTime: native.cpuUs(0), systemCPUTime: native.cpuUs(1), maxRSS: native.memoryOwn() / 1024 });
+let hinted = false;
 process.emitWarning = (warning, type = 'Warning', code = undefined) => {
   let detail;
   if (type !== null && typeof type === 'object') ({ type = 'Warning', code, detail } = type);
@@ -78,8 +79,14 @@ process.emitWarning = (warning, type = 'Warning', code = undefined) => {
   if (detail !== undefined) made.detail = detail;
   if (made.name === 'DeprecationWarning' && process.noDeprecation) return;
   process.nextTick(() => {
-    if (process.env.NODE_NO_WARNINGS !== '1' && !process.execArgv.includes('--no-warnings'))
-      process.stderr.write(`(node:${process.pid}) ${made.code ? `[${made.code}] ` : ''}${made.name}: ${made.message}\n${made.detail ? `${made.detail}\n` : ''}`);
+    if (process.env.NODE_NO_WARNINGS !== '1' && !process.execArgv.includes('--no-warnings')) {
+      // How to learn more is told once.
+      const option = made.name === 'DeprecationWarning' ? '--trace-deprecation' : '--trace-warnings', traced = process.execArgv.includes(option);
+      const hint = hinted || traced || !internal.isError(made) ? '' : `(Use \`${require('path').basename(process.argv0)} ${option} ...\` to show where the warning was created)\n`;
+      hinted ||= !traced;
+      const shown = traced ? String(made.stack) : `${made.name}: ${made.message}`;
+      process.stderr.write(`(node:${process.pid}) ${made.code ? `[${made.code}] ` : ''}${shown}\n${made.detail ? `${made.detail}\n` : ''}${hint}`);
+    }
     process.emit('warning', made);
   });
 };
@@ -138,10 +145,21 @@ internal.end = () => {
   native.exit(finish());
 };
 
+// One function may take what nobody caught, in the place of all listeners.
+let capture = null;
+process.setUncaughtExceptionCaptureCallback = (callback) => {
+  const { coded, wrongType } = require('checks');
+  if (callback !== null && typeof callback !== 'function') throw wrongType('fn', ['Function', 'null'], callback);
+  if (callback !== null && capture !== null) throw coded(Error, 'ERR_UNCAUGHT_EXCEPTION_CAPTURE_ALREADY_SET', '`process.setupUncaughtExceptionCapture()` was called while a capture callback was already active');
+  capture = callback;
+};
+process.hasUncaughtExceptionCaptureCallback = () => capture !== null;
 // An exception that nobody caught: on stderr, as Node.js shows it.
-internal.fatal = (error) => {
+internal.fatal = (error, origin = 'uncaughtException') => {
+  if (internal.domainFails?.(error) || internal.replFails?.(error)) return;
+  if (capture) return void capture(error);
   if (process.listenerCount('uncaughtException') > 0) {
-    process.emit('uncaughtException', error, 'uncaughtException');
+    process.emit('uncaughtException', error, origin);
     return;
   }
   if (internal.threadFails) {
@@ -166,21 +184,23 @@ internal.fatal = (error) => {
   native.exit(ending ? 1 : finish() || 1);
 };
 // Promises that were rejected and that nobody has looked at when the jobs are done.
-const rejected = new Map();
+const rejected = new Map(), told = new WeakSet();
 native.onreject = (promise, reason, handled) => {
-  if (handled) rejected.delete(promise);
-  else rejected.set(promise, reason);
+  if (handled && !rejected.delete(promise) && told.delete(promise)) process.nextTick(() => process.emit('rejectionHandled', promise));
+  if (handled) return;
+  rejected.set(promise, reason);
 };
 // Whether there were any.
 internal.checkRejections = () => {
   if (rejected.size === 0) return false;
   for (const [promise, reason] of rejected) {
     rejected.delete(promise);
+    told.add(promise);
     if (process.listenerCount('unhandledRejection') > 0) process.emit('unhandledRejection', reason, promise);
-    else if (internal.isError(reason)) internal.fatal(reason);
+    else if (internal.isError(reason)) internal.fatal(reason, 'unhandledRejection');
     else {
       internal.fatal(Object.assign(new Error('This error originated either by throwing inside of an async function without a catch block, or by rejecting a promise ' +
-        `which was not handled with .catch(). The promise rejected with the reason "${require('util').inspect(reason)}".`), { name: 'UnhandledPromiseRejection', code: 'ERR_UNHANDLED_REJECTION' }));
+        `which was not handled with .catch(). The promise rejected with the reason "${require('util').inspect(reason)}".`), { name: 'UnhandledPromiseRejection', code: 'ERR_UNHANDLED_REJECTION' }), 'unhandledRejection');
     }
   }
   return true;
@@ -191,12 +211,22 @@ const placeMethods = { isEval: () => false, getEvalOrigin: () => undefined, isTo
   getTypeName: () => null, getMethodName: () => null, getThis: () => undefined, getScriptNameOrSourceURL() { return this.getFileName(); },
   toString() { return `${this.getFunctionName() ? `${this.getFunctionName()} (` : ''}${this.getFileName()}:${this.getLineNumber()}:${this.getColumnNumber()}${this.getFunctionName() ? ')' : ''}`; } };
 // The stack of an error begins with what it is, as in V8.
+// Those of the library's own, which are shown with their codes.
+internal.ownErrors = new WeakSet();
+const unnamed = ['not a function', 'not a constructor', 'value is not iterable'];
 function stackOf(error, sites) {
   let head;
+  if (sites.maker === 1) internal.ownErrors.add(error);
+  // The engine does not say what is none.
+  if (sites.length && sites.maker === undefined && native.className(error) === 'Error' && unnamed.includes(Object.getOwnPropertyDescriptor(error, 'message')?.value)) {
+    try {
+      error.message = require('callee')(error.message, sites[0]);
+    } catch {
+      // What the program has made of itself is not looked into.
+    }
+  }
   try {
-    const message = String(error.message ?? '');
-    const name = String(error.name ?? 'Error');
-    head = message && name ? `${name}: ${message}` : message || name;
+    head = headOf(error);
   } catch {
     head = 'Error';
   }
@@ -208,7 +238,35 @@ function stackOf(error, sites) {
     const name = site.getFunctionName();
     lines.push(`    at ${name && name !== '<anonymous>' && name !== '<eval>' ? `${name} (${place})` : place}`);
   }
+  if (head !== undefined && native.className(error) === 'Error') heads.set(error, head);
   return [head, ...lines].join('\n');
+}
+// What an error is may be said after it was made: its stack begins with what it is when somebody first looks, as in V8.
+const heads = new WeakMap(), texts = new WeakMap();
+const headOf = (error) => {
+  const message = String(error.message ?? ''), name = String(error.name ?? 'Error');
+  return message && name ? `${name}: ${message}` : message || name;
+};
+function lateStack(Error) {
+  const { get, set } = Object.getOwnPropertyDescriptor(Error.prototype, 'stack');
+  const own = {
+    get stack() {
+      const text = texts.get(this) ?? Reflect.apply(get, this, []), head = typeof text === 'string' ? heads.get(this) : undefined;
+      if (head === undefined) return text;
+      heads.delete(this);
+      let now;
+      try {
+        now = headOf(this);
+      } catch {
+        return text;
+      }
+      if (now === head || !text.startsWith(head)) return text;
+      texts.set(this, now + text.slice(head.length));
+      return texts.get(this);
+    },
+    set stack(value) { Reflect.apply(set, this, [value]); },
+  };
+  Object.defineProperty(Error.prototype, 'stack', { ...Object.getOwnPropertyDescriptor(own, 'stack'), enumerable: false });
 }
 // Each realm has errors of its own.
 internal.prepareErrors = (Error) => {
@@ -216,6 +274,7 @@ internal.prepareErrors = (Error) => {
   const places = Object.getPrototypeOf(native.evaluate('(Error) => new Error().stack', 'a place')(Error)[0]);
   for (const [name, value] of Object.entries(placeMethods)) if (!Object.hasOwn(places, name)) Object.defineProperty(places, name, { value, configurable: true, writable: true, enumerable: false });
   Error.prepareStackTrace = stackOf;
+  lateStack(Error);
 };
 internal.prepareErrors(Error);
 

@@ -2,10 +2,16 @@
 const { types } = internal;
 const EventEmitter = require('events');
 
+function begin(stream) {
+  EventEmitter.call(stream);
+  stream.destroyed = stream.closed = false;
+  stream.errored = null;
+}
 class Stream extends EventEmitter {
-  destroyed = false;
-  closed = false;
-  errored = null;
+  constructor() {
+    super();
+    begin(this);
+  }
   destroy(error) {
     if (this.destroyed) return this;
     this.destroyed = true;
@@ -21,7 +27,7 @@ class Stream extends EventEmitter {
     this._destroy(error ?? null, done);
     return this;
   }
-  _destroy(error, callback) { if (this.options?.destroy) this.options.destroy.call(this, error, callback); else callback(error); }
+  _destroy(error, callback) { callback(error); }
   // Several may be fed: it goes on when the last of those that were full has room.
   pipe(target, options = {}) {
     const full = this._full ??= new Set(), pipes = this._pipes ??= new Map();
@@ -54,6 +60,20 @@ class Stream extends EventEmitter {
     if (gone.length && this._pipes.size === 0) this.pause?.();
     return this;
   }
+  // Nothing is read or written before it has been made.
+  _begin() {
+    const done = (error) => {
+      if (error) return void this.destroy(error);
+      for (const side of [this._r, this._w]) if (side) side.ready = true;
+      if (this._r) this._schedule();
+      if (this._w) this._pump();
+    };
+    try {
+      this._construct(done);
+    } catch (error) {
+      this.destroy(error);
+    }
+  }
   async [Symbol.asyncDispose]() { this.destroy(); }
 }
 
@@ -62,7 +82,7 @@ const asBuffer = (chunk) => (ArrayBuffer.isView(chunk) && !Buffer.isBuffer(chunk
 const readableSide = {
   _initRead(options) {
     this._r = { chunks: [], size: 0, flowing: null, ended: false, endEmitted: false, reading: false, limit: options.highWaterMark ?? options.readableHighWaterMark ?? limits[options.objectMode || options.readableObjectMode ? 1 : 0],
-      objects: Boolean(options.objectMode || options.readableObjectMode), decoder: null, scheduled: false };
+      objects: Boolean(options.objectMode || options.readableObjectMode), decoder: null, scheduled: false, ready: typeof this._construct !== 'function', auto: options.autoDestroy !== false };
     if (options.encoding) this.setEncoding(options.encoding);
     this.readable = true;
     this.readableEnded = false;
@@ -118,7 +138,7 @@ const readableSide = {
     }
     if (!r.flowing && this.listenerCount('readable') && (r.chunks.length || r.ended) && !r.endEmitted) this.emit('readable');
     this._finishRead();
-    if (!r.ended && !r.reading && !this.destroyed && (r.size === 0 || r.size < r.limit) && (r.flowing || this.listenerCount('readable'))) {
+    if (r.ready && !r.ended && !r.reading && !this.destroyed && (r.size === 0 || r.size < r.limit) && (r.flowing || this.listenerCount('readable'))) {
       r.reading = true;
       try {
         this._read(r.limit);
@@ -135,9 +155,9 @@ const readableSide = {
     this.readable = false;
     this.readableEnded = true;
     this.emit('end');
-    if (this.options?.autoDestroy !== false && (!this._w || this._w.finished)) process.nextTick(() => this.destroy());
+    if (this._r.auto && (!this._w || this._w.finished)) process.nextTick(() => this.destroy());
   },
-  _read() { if (this.options?.read) this.options.read.call(this, this._r.limit); },
+  _read() { throw Object.assign(new Error('The _read() method is not implemented'), { code: 'ERR_METHOD_NOT_IMPLEMENTED' }); },
   read(size) {
     const r = this._r;
     if (r.chunks.length === 0) { this._schedule(); return null; }
@@ -182,6 +202,8 @@ const readableSide = {
   },
   async *[Symbol.asyncIterator]() {
     let wake, failed, ended = this._r.endEmitted || this.destroyed;
+    // Who leaves early leaves nobody; one that has ended is destroyed only where it does that itself.
+    let left = true;
     const queue = [];
     const stir = () => wake?.();
     this.on('error', (error) => { failed = error; stir(); });
@@ -192,12 +214,13 @@ const readableSide = {
       for (;;) {
         while (queue.length) yield queue.shift();
         if (failed) throw failed;
+        left = !ended;
         if (ended) return;
         if (this.isPaused()) this.resume();
         await new Promise((resolve) => { wake = resolve; if (queue.length || ended || failed) resolve(); });
       }
     } finally {
-      this.destroy();
+      if (left || this._r.auto) this.destroy();
     }
   },
   async toArray() { const all = []; for await (const item of this) all.push(item); return all; },
@@ -241,15 +264,8 @@ const writableSide = {
   _initWrite(options) {
     this._w = { queue: [], size: 0, limit: options.highWaterMark ?? options.writableHighWaterMark ?? limits[options.objectMode || options.writableObjectMode ? 1 : 0],
       objects: Boolean(options.objectMode || options.writableObjectMode), busy: false, ending: false, finished: false, needDrain: false, encoding: options.defaultEncoding ?? 'utf8',
-      decode: options.decodeStrings !== false, ready: !options.construct, corked: 0 };
+      decode: options.decodeStrings !== false, ready: typeof this._construct !== 'function', corked: 0, auto: options.autoDestroy !== false };
     this.writable = true;
-    if (options.construct) {
-      process.nextTick(() => options.construct.call(this, (error) => {
-        if (error) return this.destroy(error);
-        this._w.ready = true;
-        this._pump();
-      }));
-    }
   },
   get _writableState() {
     const w = this._w;
@@ -291,7 +307,7 @@ const writableSide = {
       if (w.ending && !w.finishing) this._finish();
       return;
     }
-    const many = this.options?.writev ?? this._writev;
+    const many = this._writev;
     const batch = many && w.queue.length ? [next, ...w.queue.splice(0)] : [next];
     w.busy = true;
     const done = (error) => {
@@ -323,12 +339,10 @@ const writableSide = {
     later = true;
   },
   _write(chunk, encoding, callback) {
-    if (this.options?.write) this.options.write.call(this, chunk, encoding, callback);
-    else if (this.options?.writev) this.options.writev.call(this, [{ chunk, encoding }], callback);
-    else if (this._writev) this._writev([{ chunk, encoding }], callback);
+    if (this._writev) this._writev([{ chunk, encoding }], callback);
     else callback(Object.assign(new Error('The _write() method is not implemented'), { code: 'ERR_METHOD_NOT_IMPLEMENTED' }));
   },
-  _final(callback) { if (this.options?.final) this.options.final.call(this, callback); else callback(); },
+  _final(callback) { callback(); },
   _finish() {
     this._w.finishing = true;
     this._final((error) => {
@@ -337,7 +351,7 @@ const writableSide = {
         this._w.finished = true;
         this.writable = false;
         this.emit('finish');
-        if (this.options?.autoDestroy !== false && (!this._r || this._r.endEmitted)) this.destroy();
+        if (this._w.auto && (!this._r || this._r.endEmitted)) this.destroy();
       });
     });
   },
@@ -360,31 +374,40 @@ const writableSide = {
   setDefaultEncoding(encoding) { this._w.encoding = encoding; return this; },
 };
 
-// Old programs call the constructor as a function on objects of their own.
-const callable = (Class) => new Proxy(Class, { apply(target, self, args) { return Object.defineProperties(self, Object.getOwnPropertyDescriptors(new target(...args))) && undefined; } });
+// Old programs call the constructor as a function on objects of their own, which are made by the same steps.
+const callable = (Class, make) => new Proxy(Class, { apply(target, self, args) { make(self, ...args); } });
+// What a stream is told to do it has as methods of its own.
+const methods = ['read', 'write', 'writev', 'final', 'destroy', 'construct', 'transform', 'flush'];
 function define(name, sides, extra = {}) {
+  const make = (stream, options) => {
+    begin(stream);
+    for (const method of methods) if (typeof options?.[method] === 'function') stream[`_${method}`] = options[method];
+    options ??= {};
+    if (sides.includes(readableSide)) stream._initRead(options);
+    if (sides.includes(writableSide)) stream._initWrite(options);
+    if (options.signal) addAbortSignal(options.signal, stream);
+    if (typeof stream._construct === 'function') process.nextTick(() => stream._begin());
+  };
   const Class = { [name]: class extends Stream {
-    constructor(options = {}) {
+    constructor(options) {
       super();
-      this.options = options;
-      if (sides.includes(readableSide)) this._initRead(options);
-      if (sides.includes(writableSide)) this._initWrite(options);
-      if (options.signal) addAbortSignal(options.signal, this);
+      make(this, options);
     }
   } }[name];
   for (const side of [...sides, extra])
     for (const key of Reflect.ownKeys(side)) Object.defineProperty(Class.prototype, key, { ...Object.getOwnPropertyDescriptor(side, key), enumerable: false });
-  return callable(Class);
+  makers.set(name, make);
+  return callable(Class, make);
 }
+const makers = new Map();
 const Readable = define('Readable', [readableSide]);
 const Writable = define('Writable', [writableSide]);
 const Duplex = define('Duplex', [readableSide, writableSide]);
 const Transform = define('Transform', [readableSide, writableSide], {
   _transform(chunk, encoding, callback) {
-    if (this.options.transform) this.options.transform.call(this, chunk, encoding, callback);
-    else callback(null, chunk);
+    callback(Object.assign(new Error('The _transform() method is not implemented'), { code: 'ERR_METHOD_NOT_IMPLEMENTED' }), chunk, encoding);
   },
-  _flush(callback) { if (this.options.flush) this.options.flush.call(this, callback); else callback(); },
+  _flush(callback) { callback(); },
   _write(chunk, encoding, callback) {
     this._transform(chunk, encoding, (error, result) => {
       if (error) return callback(error);
@@ -409,9 +432,9 @@ const Transform = define('Transform', [readableSide, writableSide], {
     held?.();
   },
 });
-class PassThrough extends Transform {
+const PassThrough = callable(class PassThrough extends Transform {
   _transform(chunk, encoding, callback) { callback(null, chunk); }
-}
+}, makers.get('Transform'));
 
 Readable.from = (source, options) => {
   const items = typeof source === 'string' || types.isUint8Array(source) ? [source][Symbol.iterator]() : (source[Symbol.asyncIterator] ?? source[Symbol.iterator]).call(source);
@@ -627,7 +650,7 @@ const limits = [65536, 16];  // As from Node.js 22 on.
 const custom = Symbol.for('nodejs.util.promisify.custom');
 finished[custom] = promises.finished;
 pipeline[custom] = promises.pipeline;
-const exported = callable(Stream);
+const exported = callable(Stream, begin);
 module.exports = Object.assign(exported, { Stream: exported, Readable, Writable, Duplex, Transform, PassThrough, finished, pipeline, compose, duplexPair, promises, addAbortSignal,
   isWritable: (stream) => Boolean(stream?._w && stream.writable && !stream.destroyed && !stream.writableEnded), isDestroyed: (stream) => Boolean(stream?.destroyed), destroy: (stream, error) => { stream.destroy(error); },
   isReadable: (stream) => Boolean(stream?._r && stream.readable && !stream.destroyed), isErrored: (stream) => Boolean(stream?.errored), isDisturbed: (stream) => Boolean(stream?.readableDidRead || stream?.destroyed),

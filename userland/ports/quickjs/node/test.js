@@ -1,6 +1,7 @@
 // node:test: tests, suites, hooks and mocks; their results as TAP or for people, and `node --test`, which runs files.
 const { native } = internal;
 const { inspect } = require('util');
+const reports = require('node:test/reporters');
 
 const failure = (message, failureType, cause) => Object.assign(new Error(message), { code: 'ERR_TEST_FAILURE', failureType, cause });
 
@@ -10,7 +11,7 @@ function callerPlace() {
   return place ? place[1] : undefined;
 }
 
-const settings = { pattern: undefined, only: false, reporter: undefined };
+const settings = { pattern: undefined, only: false, reporters: undefined, destinations: undefined };
 const hooksOf = () => ({ before: [], after: [], beforeEach: [], afterEach: [] });
 
 class Item {
@@ -161,68 +162,42 @@ function count(result) {
   for (const child of result.children) count(child);
 }
 
-const quoted = (text) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-const tapText = (text) => text.replace(/[\\#]/g, '\\$&');
-const block = (key, text, indent) => (text.includes('\n') ? `${indent}${key}: |-\n${text.split('\n').map((line) => `${indent}  ${line}`).join('\n')}\n` : `${indent}${key}: ${quoted(text)}\n`);
-function tap(result, number, indent = '') {
-  let text = `${indent}# Subtest: ${tapText(result.name)}\n`;
-  result.children.forEach((child, i) => { text += tap(child, i + 1, `${indent}    `); });
-  if (result.children.length) text += `${indent}    1..${result.children.length}\n`;
-  const mark = (word, value) => (value ? ` # ${word}${typeof value === 'string' ? ` ${tapText(value)}` : ''}` : '');
-  text += `${indent}${result.error ? 'not ok' : 'ok'} ${number} - ${tapText(result.name)}${mark('SKIP', result.skip) || mark('TODO', result.todo)}\n`;
-  const inner = `${indent}  `;
-  text += `${inner}---\n${inner}duration_ms: ${Number(result.duration.toFixed(6))}\n`;
-  if (result.type === 'suite') text += `${inner}type: 'suite'\n`;
-  if (result.error) {
-    const { message, type, cause } = result.error;
-    if (result.place) text += `${inner}location: ${quoted(result.place)}\n`;
-    text += `${inner}failureType: '${type}'\n${block('error', cause?.text ?? message, inner)}`;
-    text += `${inner}code: ${quoted(String(cause?.code ?? 'ERR_TEST_FAILURE'))}\n`;
-    if (cause?.name && cause.name !== 'Error') text += `${inner}name: ${quoted(cause.name)}\n`;
-    if (cause?.operator !== undefined) text += `${inner}expected: ${cause.expected.replaceAll('\n', ' ')}\n${inner}actual: ${cause.actual.replaceAll('\n', ' ')}\n${inner}operator: ${quoted(String(cause.operator))}\n`;
-    if (cause?.stack?.length) text += `${inner}stack: |-\n${cause.stack.map((line) => `${inner}  ${line}\n`).join('')}`;
-  }
-  text += `${inner}...\n`;
-  return text + result.notes.map((note) => `${indent}# ${tapText(note)}\n`).join('');
-}
-
-function spec(result, indent = '') {
-  const sign = result.skip ? '﹣' : result.error ? '✖' : '✔';
-  const line = `${sign} ${result.name} (${Number(result.duration.toFixed(6))}ms)${result.skip ? ' # SKIP' : result.todo ? ' # TODO' : ''}\n`;
-  const inside = result.children.map((child) => spec(child, `${indent}  `)).join('');
-  return (inside ? `${indent}▶ ${result.name}\n${inside}` : '') + indent + line + result.notes.map((note) => `${indent}ℹ ${note}\n`).join('');
-}
-function failures(result) {
-  const inner = result.children.flatMap(failures);
-  if (!result.error || result.todo || result.error.type === 'subtestsFailed') return inner;
-  const shown = (result.error.cause?.shown ?? result.error.message).split('\n').map((line) => `  ${line}`).join('\n');
-  return [...inner, `${result.place ? `test at ${result.place}\n` : ''}✖ ${result.name} (${Number(result.duration.toFixed(6))}ms)\n${shown}\n`];
-}
-
-const reporters = {
-  tap: {
-    begin: () => 'TAP version 13\n',
-    result: (result, number) => tap(result, number),
-    note: (line) => `# ${tapText(line)}\n`,
-    end: (number) => `1..${number}\n${summary().map((line) => `# ${line}\n`).join('')}`,
-  },
-  spec: {
-    begin: () => '',
-    result: (result) => { failed.push(...failures(result)); return spec(result); },
-    note: (line) => `${line}\n`,
-    end: () => summary().map((line) => `ℹ ${line}\n`).join('') + (failed.length ? `\n✖ failing tests:\n\n${failed.join('\n')}` : ''),
-  },
-  dot: { begin: () => '', result: (result) => (result.error ? 'X' : '.'), note: () => '', end: () => '\n' },
-};
-const failed = [];
 const began = performance.now();
 const summary = () => [...Object.entries(counts).map(([name, number]) => `${name} ${number}`), `duration_ms ${Number((performance.now() - began).toFixed(6))}`];
+
+// What is told of a result: the events of Node.js, for it and for all that is in it.
+function* eventsOf(result, number, nesting = 0) {
+  const [, file, line, column] = /^(.*?)(?::(\d+):(\d+))?$/.exec(result.place ?? ''), place = { ...(line !== undefined && { line: Number(line), column: Number(column) }), ...(file && { file }) };
+  const event = (type, data) => ({ type, data: { ...data, ...place } });
+  yield event('test:start', { nesting, name: result.name });
+  for (const [i, child] of result.children.entries()) yield* eventsOf(child, i + 1, nesting + 1);
+  if (result.children.length) yield event('test:plan', { nesting: nesting + 1, count: result.children.length });
+  const error = result.error && errorOf(result.error);
+  yield event(error ? 'test:fail' : 'test:pass', { name: result.name, nesting, testNumber: number, details: { duration_ms: result.duration, type: result.type, ...(error && { error }) },
+    ...(result.skip && { skip: result.skip }), ...(result.todo && { todo: result.todo }) });
+  for (const message of result.notes) yield event('test:diagnostic', { nesting, message, level: 'info' });
+}
+// An error that may have come from another process, as an error again.
+function errorOf({ message, type, cause }) {
+  const error = failure(message, type);
+  Object.defineProperty(error, 'stack', { value: `Error: ${message}`, configurable: true, writable: true });
+  if (!cause) return error;
+  error[reports.__shown] = cause.shown;
+  Object.defineProperty(error, reports.__shown, { enumerable: false });
+  if (cause.name === undefined) return Object.assign(error, { cause: cause.text });
+  const inner = new Error(cause.text);
+  for (const key of ['code', 'operator']) if (cause[key] !== undefined) inner[key] = cause[key];
+  Object.defineProperties(inner, { name: { value: cause.name, configurable: true }, stack: { value: [`${cause.name}: ${cause.text}`, ...cause.stack.map((line) => `    at ${line}`)].join('\n'), configurable: true },
+    [reports.__described]: { value: cause }, [Symbol.for('nodejs.util.inspect.custom')]: { value: () => cause.shown } });
+  return Object.assign(error, { cause: inner });
+}
 
 // The results of a file that `node --test` runs go to who runs it, each in a line of its own.
 const mark = '\u0001node-test ';
 const inChild = process.env.NODE_TEST_CONTEXT === 'child';
-let reporter, number = 0;
+let number = 0, failures = 0, sinks;
 function print(text) { if (text) internal.writeAll(1, text); }
+function tell(event) { for (const sink of sinks) sink.take(event); }
 function report(result) {
   if (inChild) {
     if (result.error && !result.todo) process.exitCode = 1;
@@ -230,21 +205,54 @@ function report(result) {
   }
   begin();
   count(result);
-  print(reporter.result(result, ++number));
+  if (result.error && !result.todo) failures++;
+  for (const event of eventsOf(result, ++number)) tell(event);
+}
+function refuse(text) {
+  internal.writeAll(2, `node: ${text}\n`);
+  native.exit(1);
+}
+// Where a reporter's text goes.
+function destination(name) {
+  if (name === undefined || name === 'stdout' || name === 'stderr') return (text) => { if (text) internal.writeAll(name === 'stderr' ? 2 : 1, text); };
+  const fd = require('fs').openSync(name, 'w');
+  return (text) => { if (text) internal.writeAll(fd, text); };
+}
+// One of the library writes at once; one of the program's takes its events from a stream.
+function sinkOf(name, write) {
+  if (Object.hasOwn(reports.__makers, name)) {
+    const reporter = reports.__makers[name]();
+    write(reporter.begin);
+    return { take: (event) => write(reporter.take(event)), end: () => write(reporter.end?.()) };
+  }
+  const source = new (require('stream').Readable)({ objectMode: true, highWaterMark: Infinity, read() {} });
+  const loaded = (async () => {
+    const file = /^\.{0,2}\//.test(name) ? require('path').resolve(name) : name;
+    const found = await import(file).catch((error) => refuse(`no reporter of tests is called ${name}: ${error.message}`));
+    const made = found.default ?? found, isStream = typeof made?.pipe === 'function' || typeof made?.prototype?.pipe === 'function';
+    const text = isStream ? source.pipe(typeof made === 'function' ? new made() : made) : typeof made === 'function' ? made(source) : refuse(`the reporter of tests ${name} is no function and no stream`);
+    for await (const piece of text) write(typeof piece === 'string' ? piece : String(piece));
+  })();
+  loaded.catch(internal.fatal);
+  return { take: (event) => source.push(event), end: () => source.push(null) };
 }
 function begin() {
-  if (reporter) return;
-  reporter = reporters[settings.reporter ?? (process.stdout.isTTY ? 'spec' : 'tap')];
-  if (!reporter) {
-    internal.writeAll(2, `node: no reporter of tests is called ${settings.reporter}\n`);
-    native.exit(1);
-  }
-  print(reporter.begin());
+  if (sinks) return;
+  const { reporters: names = [], destinations = [] } = settings;
+  if (destinations.length && destinations.length !== Math.max(names.length, 1)) refuse('each --test-reporter wants a --test-reporter-destination of its own');
+  sinks = (names.length ? names : [process.stdout.isTTY ? 'spec' : 'tap']).map((name, i) => sinkOf(name, destination(destinations[i])));
 }
+let ended = false;
 function end() {
+  if (ended) return;
+  ended = true;
   begin();
-  print(reporter.end(number));
-  if (counts.fail + counts.cancelled) process.exitCode ||= 1;
+  tell({ type: 'test:plan', data: { nesting: 0, count: number } });
+  for (const message of summary()) tell({ type: 'test:diagnostic', data: { nesting: 0, message, level: 'info' } });
+  const { tests, suites, pass, fail, cancelled, skipped, todo } = counts;
+  tell({ type: 'test:summary', data: { success: failures === 0, counts: { tests, failed: fail, passed: pass, cancelled, skipped, todo, topLevel: number, suites }, duration_ms: performance.now() - began } });
+  for (const sink of sinks) sink.end();
+  if (failures) process.exitCode ||= 1;
 }
 
 // --- What programs call ---
@@ -266,6 +274,8 @@ function start() {
   process.on('beforeExit', async () => {
     const hooked = root.hooks.after.splice(0);
     for (const fn of hooked) await fn(root);
+    // A reporter of the program's goes on for a while.
+    if (!inChild && root.children.every((item) => item.duration !== undefined) && sinks?.length) end();
   });
 }
 
@@ -456,7 +466,7 @@ async function runFiles(given, options) {
     const exited = new Promise((resolve) => { child.on('close', (code, signal) => resolve(code ?? signal)); });
     for await (const line of require('readline').createInterface({ input: child.stdout })) {
       if (!line.startsWith(mark)) {
-        print(reporter.note(line));
+        tell({ type: 'test:stdout', data: { file, message: `${line}\n` } });
         continue;
       }
       const result = JSON.parse(line.slice(mark.length));

@@ -3,6 +3,74 @@ const { native, os } = internal;
 const { Readable, Writable } = require('stream');
 const { errnoError } = require('os').__errors;
 
+// --- What a terminal can do ---
+
+// How many bits of colours, by what the environment says of it.
+function colorDepth(env = process.env) {
+  if (env.FORCE_COLOR !== undefined) {
+    const forced = { '': 4, 1: 4, true: 4, 2: 8, 3: 24 }[env.FORCE_COLOR];
+    return forced ?? 1;
+  }
+  if ((env.NODE_DISABLE_COLORS !== undefined && env.NODE_DISABLE_COLORS !== '') || (env.NO_COLOR !== undefined && env.NO_COLOR !== '') || env.TERM === 'dumb') return 1;
+  if (env.TMUX) return 24;
+  if (env.COLORTERM === 'truecolor' || env.COLORTERM === '24bit') return 24;
+  const term = (env.TERM ?? '').toLowerCase();
+  if (/^(?:xterm-kitty|alacritty|foot|wezterm)/.test(term)) return 24;
+  if (/256(?:color)?$/.test(term)) return 8;
+  if (env.COLORTERM || /^(?:xterm|screen|vt100|vt220|rxvt|linux|ansi|cygwin|konsole|console|eterm|dtterm|mosh|putty|st|hurd|gnome|kterm|jfbterm)|color|con[0-9]*x[0-9]/.test(term)) return 4;
+  return 1;
+}
+const size = (fd) => os.ttyGetWinSize(fd) ?? [80, 24];
+const outputMethods = {
+  getWindowSize() { return [this.columns, this.rows]; },
+  getColorDepth(env) { return colorDepth(env); },
+  hasColors(count, env) {
+    if (env === undefined && (count === undefined || (typeof count === 'object' && count !== null))) [count, env] = [16, count];
+    return count <= 2 ** colorDepth(env);
+  },
+  _refreshSize() {
+    const [columns, rows] = size(this.fd);
+    if (columns === this.columns && rows === this.rows) return;
+    Object.assign(this, { columns, rows });
+    this.emit('resize');
+  },
+};
+for (const name of ['clearLine', 'clearScreenDown', 'cursorTo', 'moveCursor']) outputMethods[name] = { [name](...words) { return require('readline')[name](this, ...words); } }[name];
+const inputMethods = {
+  setRawMode(on) {
+    const result = native.rawMode(this.fd, on ? 1 : 0);
+    if (result < 0) this.emit('error', errnoError(result, 'setRawMode'));
+    else this.isRaw = Boolean(on);
+    return this;
+  },
+};
+function asTerminal(stream, fd) {
+  stream.isTTY = true;
+  [stream.columns, stream.rows] = size(fd);
+  // Who wants to know of another size has it told.
+  stream.on('newListener', (event) => { if (event === 'resize' && stream.listenerCount('resize') === 0) internal.onSignal(28, () => stream._refreshSize()); });
+  Object.setPrototypeOf(stream, WriteStream.prototype);
+}
+const derived = (Class, Base, methods) => {
+  Object.setPrototypeOf(Class, Base);
+  Object.setPrototypeOf(Class.prototype, Base.prototype);
+  for (const [name, value] of Object.entries(methods)) Object.defineProperty(Class.prototype, name, { value, writable: true, configurable: true });
+};
+function checkTerminal(fd) {
+  if (!Number.isInteger(fd) || fd < 0) throw Object.assign(new RangeError(`"fd" must be a positive integer: ${fd}`), { code: 'ERR_INVALID_FD' });
+  if (!native.isatty(fd)) throw Object.assign(new Error('TTY initialization failed: uv_tty_init returned EINVAL (invalid argument)'), { code: 'ERR_TTY_INIT_FAILED', name: 'SystemError' });
+}
+function ReadStream(fd) {
+  checkTerminal(fd);
+  return input(fd, true);
+}
+function WriteStream(fd) {
+  checkTerminal(fd);
+  return output(fd);
+}
+derived(ReadStream, Readable, inputMethods);
+derived(WriteStream, Writable, outputMethods);
+
 // What is written to a descriptor is written at once, as Node.js does for files and terminals.
 function output(fd) {
   const stream = new Writable({
@@ -13,15 +81,7 @@ function output(fd) {
     },
   });
   stream.fd = fd;
-  if (native.isatty(fd)) {
-    stream.isTTY = true;
-    [stream.columns, stream.rows] = os.ttyGetWinSize(fd) ?? [80, 24];
-    stream.getWindowSize = () => os.ttyGetWinSize(fd) ?? [80, 24];
-    stream.getColorDepth = () => 8;
-    stream.hasColors = () => true;
-    stream.clearLine = () => stream.write('\x1b[2K');
-    stream.cursorTo = (x) => stream.write(`\x1b[${x + 1}G`);
-  }
+  if (native.isatty(fd)) asTerminal(stream, fd);
   return stream;
 }
 
@@ -96,11 +156,7 @@ function input(fd, closes) {
   if (native.isatty(fd)) {
     stream.isTTY = true;
     stream.isRaw = false;
-    stream.setRawMode = (raw) => {
-      if (raw) os.ttySetRaw(fd);
-      stream.isRaw = raw;
-      return stream;
-    };
+    Object.setPrototypeOf(stream, ReadStream.prototype);
   }
   const pause = stream.pause;
   stream.pause = function () {
@@ -116,7 +172,7 @@ function input(fd, closes) {
 
 module.exports = {
   isatty: (fd) => native.isatty(fd),
-  ReadStream: Readable, WriteStream: Writable,
+  ReadStream, WriteStream,
 };
 const hidden = { __input: () => input(0, false), __output: output, __pipeInput: (fd) => input(fd, true), __pipeOutput: pipeOutput,
   __closedInput: () => Readable.from([]), __closedOutput: () => new Writable({ write: (chunk, _, callback) => callback() }) };

@@ -1,4 +1,5 @@
 // url: URL and URLSearchParams by the WHATWG's rules for what programs use: special schemes, relative references, IPv4, percent-encoding.
+const punycode = require('punycode');
 const special = { 'http:': '80', 'https:': '443', 'ftp:': '21', 'ws:': '80', 'wss:': '443', 'file:': '' };
 const invalid = (input) => Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL', input });
 
@@ -6,6 +7,15 @@ const encodeSet = (text, set) => Array.from(text.toWellFormed(), (char) => (char
   Array.from(new TextEncoder().encode(char), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('') : char)).join('');
 const sets = { path: '"#<>?`{}', query: '"#<>\'', fragment: '"<>`', user: '"#<>?`{}/:;=@[\\]^|' };
 
+// Whether a label is what its own text comes to.
+function isEncoded(label) {
+  try {
+    const text = punycode.decode(label.slice(4));
+    return /[^\0-\x7f]/.test(text) && `xn--${punycode.encode(text.normalize('NFKC').toLowerCase())}` === label;
+  } catch {
+    return false;
+  }
+}
 function parseHost(text, scheme) {
   if (text.startsWith('[')) {
     if (!/^\[[0-9a-f:.]+\]$/i.test(text)) return null;
@@ -15,7 +25,13 @@ function parseHost(text, scheme) {
   let host;
   try { host = decodeURIComponent(text).toLowerCase(); } catch { return null; }
   if (host === '' || /[\0\t\n\r #%/:<>?@[\\\]^|]/.test(host)) return null;
-  if (/[^\0-\x7f]/.test(host)) host = host.normalize('NFC').split('.').map((label) => (/[^\0-\x7f]/.test(label) ? `xn--${punycode(label)}` : label)).join('.');
+  if (/[^\0-\x7f]/.test(host)) {
+    if (!host.isWellFormed()) return null;
+    host = host.normalize('NFKC').toLowerCase().replaceAll('\u3002', '.').replaceAll('\u00ad', '');
+    if (/[\0\t\n\r #%/:<>?@[\\\]^|]/.test(host)) return null;
+    host = host.split('.').map((label) => (/[^\0-\x7f]/.test(label) && !label.startsWith('xn--') ? `xn--${punycode.encode(label)}` : label)).join('.');
+  }
+  if (!host.split('.').every((label) => !label.startsWith('xn--') || isEncoded(label))) return null;
   const parts = host.replace(/\.$/, '').split('.');
   if (/^(\d+|0x[0-9a-f]*)$/.test(parts.at(-1))) {
     const numbers = parts.map((part) => (/^0x[0-9a-f]*$/.test(part) ? Number.parseInt(part.slice(2) || '0', 16) : /^0[0-7]*$/.test(part) ? Number.parseInt(part, 8) : /^\d+$/.test(part) ? Number(part) : NaN));
@@ -25,43 +41,6 @@ function parseHost(text, scheme) {
     return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
   }
   return host;
-}
-
-// RFC 3492
-function punycode(label) {
-  const points = Array.from(label, (char) => char.codePointAt(0));
-  let out = points.filter((p) => p < 128).map((p) => String.fromCharCode(p)).join('');
-  let done = out.length, n = 128, delta = 0, bias = 72;
-  const basic = done;
-  if (basic) out += '-';
-  const digit = (d) => String.fromCharCode(d < 26 ? d + 97 : d + 22);
-  while (done < points.length) {
-    const next = Math.min(...points.filter((p) => p >= n));
-    delta += (next - n) * (done + 1);
-    n = next;
-    for (const p of points) {
-      if (p < n) delta++;
-      if (p !== n) continue;
-      let q = delta;
-      for (let k = 36; ; k += 36) {
-        const t = k <= bias ? 1 : k >= bias + 26 ? 26 : k - bias;
-        if (q < t) break;
-        out += digit(t + (q - t) % (36 - t));
-        q = Math.floor((q - t) / (36 - t));
-      }
-      out += digit(q);
-      let d = done === basic ? Math.floor(delta / 700) : delta >> 1;
-      d += Math.floor(d / (done + 1));
-      let k = 0;
-      for (; d > 455; k += 36) d = Math.floor(d / 35);
-      bias = k + Math.floor(36 * d / (d + 38));
-      delta = 0;
-      done++;
-    }
-    delta++;
-    n++;
-  }
-  return out;
 }
 
 function simplifyPath(path, scheme) {
@@ -239,5 +218,6 @@ module.exports = { URL, URLSearchParams, fileURLToPath, parse,
   urlToHttpOptions: (url) => ({ protocol: url.protocol, hostname: url.hostname.replace(/^\[|\]$/g, ''), hash: url.hash, search: url.search, pathname: url.pathname,
     path: url.pathname + url.search, href: url.href, ...(url.port === '' ? {} : { port: Number(url.port) }),
     ...(url.username || url.password ? { auth: `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}` } : {}) }),
-  domainToASCII: (name) => parseHost(name, 'http:') ?? '',
+  domainToASCII: (name) => parseHost(`${name}`, 'http:') ?? '',
+  domainToUnicode: (name) => punycode.toUnicode(parseHost(`${name}`, 'http:') ?? ''),
 };

@@ -153,7 +153,7 @@ class TextDecoder {
   #rest = new Uint8Array(0);
   constructor(encoding = 'utf-8', options = {}) {
     const name = String(encoding).toLowerCase();
-    const known = Object.keys(labels).find((one) => labels[one].includes(name.trim()));
+    const known = Object.keys(labels).find((one) => labels[one].includes(name.trim())) ?? require('encodings').nameOf(name.trim());
     if (!known) throw Object.assign(new RangeError(`The "${encoding}" encoding is not supported`), { code: 'ERR_ENCODING_NOT_SUPPORTED' });
     this.encoding = known;
     this.fatal = Boolean(options.fatal);
@@ -168,6 +168,7 @@ class TextDecoder {
       joined.set(bytes, this.#rest.length);
       bytes = joined;
     }
+    if (this.encoding !== 'utf-8' && !(this.encoding in labels)) return this.#legacy(bytes, Boolean(options.stream));
     if (this.encoding !== 'utf-8') return this.#wide(bytes, Boolean(options.stream));
     const whole = options.stream ? require('string_decoder').completeLength(bytes) : bytes.length;
     this.#rest = bytes.slice(whole);
@@ -176,6 +177,14 @@ class TextDecoder {
       throw Object.assign(new TypeError('The encoded data was not valid for encoding utf-8'), { code: 'ERR_ENCODING_INVALID_ENCODED_DATA' });
     if (!this.ignoreBOM && text.charCodeAt(0) === 0xfeff) text = text.slice(1);
     return text;
+  }
+  #legacy(bytes, stream) {
+    const got = native.legacyText(require('encodings').tableOf(this.encoding), bytes.buffer, bytes.byteOffset, bytes.length);
+    if (got === undefined) throw Object.assign(new RangeError(`The "${this.encoding}" encoding is not supported`), { code: 'ERR_ENCODING_NOT_SUPPORTED' });
+    const [text, left, wrong] = got;
+    this.#rest = stream ? bytes.slice(bytes.length - left) : new Uint8Array(0);
+    if (this.fatal && (wrong || (left && !stream))) throw Object.assign(new TypeError(`The encoded data was not valid for encoding ${this.encoding}`), { code: 'ERR_ENCODING_INVALID_ENCODED_DATA' });
+    return left && !stream ? `${text}\ufffd` : text;
   }
   // Units of two bytes, of which the last may wait for what comes.
   #wide(bytes, stream) {

@@ -53,7 +53,7 @@ class MessagePort extends EventEmitter {
     if (!listener || this.#handlers.get(name)?.has(listener)) return;
     const call = (data) => {
       if (options?.once) this.removeEventListener(name, listener);
-      const event = Object.assign(new Event(name), { data, target: this, currentTarget: this, ports: [] });
+      const event = Object.assign(name.startsWith('message') ? new (require('events').MessageEvent)(name, { data }) : new Event(name), { _target: this, _current: this });
       if (typeof listener === 'function') listener.call(this, event);
       else listener.handleEvent(event);
     };

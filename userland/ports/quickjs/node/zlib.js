@@ -147,8 +147,10 @@ for (const kind of [...Object.keys(kinds), 'BrotliCompress', 'BrotliDecompress']
   const flushing = flushes(kind);
   const Class = { [kind]: class extends Transform {
     #packer;
+    #options;
     constructor(options = {}) {
       super(options);
+      this.#options = options;
       this.#packer = packerOf(kind, options);
       this.bytesWritten = 0;
       // What programs take hold of that unpack without waiting: the two names are Node.js's own.
@@ -164,9 +166,9 @@ for (const kind of [...Object.keys(kinds), 'BrotliCompress', 'BrotliDecompress']
     }
     _transform(chunk, encoding, callback) {
       this.bytesWritten += chunk.length;
-      this.#give(chunk, this.options.flush ?? flushing.none, callback);
+      this.#give(chunk, this.#options.flush ?? flushing.none, callback);
     }
-    _flush(callback) { this.#give(Buffer.alloc(0), this.options.finishFlush ?? flushing.finish, callback); }
+    _flush(callback) { this.#give(Buffer.alloc(0), this.#options.finishFlush ?? flushing.finish, callback); }
     _destroy(error, callback) { this.close(); callback(error); }
     #give(bytes, flush, callback) {
       try {
