@@ -70,6 +70,7 @@ std::shared_ptr<Box> Hub::add_box(Space& space, NewBox about, Box::Maker maker) 
   auto box =
       std::make_shared<Box>(Box::Facts{.name = about.name,
                                        .parent = std::move(about.parent),
+                                       .owner = space.owner(),
                                        .count = count_one(sandboxes_, space.owner(), "sandboxes"),
                                        .ttl = about.ttl,
                                        .idle_timeout = options_.idle_timeout},
