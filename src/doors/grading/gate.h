@@ -2,9 +2,9 @@
 // Gate: so many jobs at once, and queues of others, each owner's in order. A job that would wait
 // for ever is refused instead.
 //
-// No owner keeps others out: a place goes to one that has the fewest jobs in progress; where all are
-// taken there are as many again, for owners that have none; and of the room for those that wait one
-// has three quarters. Thread-safe; what it is given outlives it.
+// No owner keeps others out: a place goes to one that has the fewest jobs in progress; where all
+// are taken there are as many again, for owners that have none; and of the room for those that wait
+// one has three quarters. Thread-safe; what it is given outlives it.
 #pragma once
 
 #include <chrono>

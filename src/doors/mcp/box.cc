@@ -84,7 +84,6 @@ LiveSandbox Box::live() {
   const MutexLock making(making_);
   if (LiveSandbox there = look()) return there;
   LiveSandbox made = maker_();
-  if (!facts_.owner.empty()) made.sandbox->set_owner(facts_.owner);
   maker_ = nullptr;
   const MutexLock lock(mutex_);
   if (closed_) throw ToolError{fmt::format("the sandbox '{}' was deleted", facts_.name)};
@@ -93,7 +92,6 @@ LiveSandbox Box::live() {
 }
 
 void Box::set_live(LiveSandbox live) {
-  if (!facts_.owner.empty()) live.sandbox->set_owner(facts_.owner);
   auto processes = std::make_shared<Processes>();
   {
     const MutexLock lock(mutex_);
