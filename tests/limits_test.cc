@@ -95,7 +95,7 @@ TEST(Limits, MappingsAreLeftToTheHost) {
   EXPECT_TRUE(runs());
   {
     Mappings filling;
-    filling.make(most / 4 * 3 - mappings());
+    filling.make(most / 4 * 3 + most / 64 - mappings());
     EXPECT_TRUE(within_a_minute([&] { return !runs(); }));
     const RunResult refused = sandbox->run({.script = "true"});
     EXPECT_NE(refused.reason.find("mappings of memory"), std::string::npos) << refused.reason;
