@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits: each is reached on purpose, ends in a clear result, and leaves the sandbox usable.
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <iterator>
 #include <optional>
 #include <random>
 #include <sstream>
@@ -51,6 +53,55 @@ TEST(Limits, OutputBeforeTheTimeLimitIsKept) {
   const RunResult result =
       make_sandbox()->run({.script = "echo before; sleep 100", .timeout = milliseconds(300)});
   EXPECT_EQ(result.stdout_data, "before\n");
+}
+
+std::size_t mappings() {
+  std::ifstream maps("/proc/self/maps");
+  return static_cast<std::size_t>(
+      std::count(std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n'));
+}
+
+// That no two of become one.
+class Mappings {
+ public:
+  ~Mappings() {
+    for (void* const one : all_) ::munmap(one, page);
+  }
+  void make(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const int right = all_.size() % 2 == 0 ? PROT_READ : PROT_NONE;
+      void* const one = ::mmap(nullptr, page, right, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (one != MAP_FAILED) all_.push_back(one);
+    }
+  }
+
+ private:
+  static constexpr std::size_t page = 4096;
+  std::vector<void*> all_;
+};
+
+// A process that has none left ends: no thread can be started, and no guest.
+TEST(Limits, MappingsAreLeftToTheHost) {
+  std::size_t most = 0;
+  std::ifstream("/proc/sys/vm/max_map_count") >> most;
+  std::vector<std::unique_ptr<Sandbox>> busy;
+  for (int i = 0; i < 5; ++i) {
+    busy.push_back(make_sandbox());
+    EXPECT_EQ(busy.back()->run({.script = "for i in $(seq 60); do sleep 1000 & done"}).exit_code,
+              0);
+  }
+  const auto sandbox = make_sandbox();
+  const auto runs = [&] { return sandbox->run({.script = "true"}).exit_code == 0; };
+  EXPECT_TRUE(runs());
+  {
+    Mappings filling;
+    filling.make(most / 4 * 3 + most / 64 - mappings());
+    EXPECT_TRUE(within_a_minute([&] { return !runs(); }));
+    const RunResult refused = sandbox->run({.script = "true"});
+    EXPECT_NE(refused.reason.find("mappings of memory"), std::string::npos) << refused.reason;
+  }
+  EXPECT_TRUE(within_a_minute(runs));
+  expect_usable(*sandbox);
 }
 
 TEST(Limits, CapturedOutputIsBounded) {

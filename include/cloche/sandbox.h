@@ -176,6 +176,11 @@ class Sandbox {
   void set_commands(std::vector<HostCommand> commands);
   std::vector<HostCommand> commands() const;
 
+  // Whose it is, and forks that are made later: of what this process has once for all sandboxes
+  // (places for compilers of programs that guests bring, mappings of memory) those of one name
+  // leave some to others. Without one it is nobody's.
+  void set_owner(const std::string& name);
+
   Files& files() noexcept;
   Files& files(Account account) noexcept;
 

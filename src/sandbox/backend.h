@@ -164,6 +164,9 @@ class Backend {
   // For what WebAssembly alone has: throws Error with one sentence
   // where this is no such sandbox.
   virtual SandboxState& wasm() = 0;
+
+  // See Sandbox::set_owner. What is another process's is nothing of this one's.
+  virtual void set_owner(const std::string&) {}
 };
 
 }  // namespace cloche::sandbox

@@ -294,6 +294,10 @@ std::vector<std::string> SandboxState::network_rules() const {
   return network_rules_;
 }
 
+void SandboxState::set_owner(const std::string& name) {
+  kernel_->memory()->set_owner(wasm::Owner::named(name));
+}
+
 void SandboxState::set_commands(std::vector<HostCommand> commands) {
   with_files(Account::root, [&](vfs::PathOperations& files) {
     WasmCommandFiles programs(files);
@@ -370,6 +374,7 @@ std::unique_ptr<SandboxState> SandboxState::fork_files() {
     twin.reset(new SandboxState(engine_, std::move(options), std::move(environment),
                                 std::move(space), std::move(root), secrets_, image_));
   }
+  twin->kernel_->memory()->set_owner(kernel_->memory()->owner());
   return twin;
 }
 

@@ -420,6 +420,7 @@ void SessionManager::complain(const std::string& sentence) const {
 
 void SessionManager::log_what_happens_in(Session& session) {
   session.watch_by([this, id = session.facts().id, owner = session.facts().owner](Sandbox& one) {
+    if (options_.session_limit_per_owner > 0) one.set_owner(owner);  // there are others
     one.observe(
         {.run = [=, this](const RunEvent& event) { events_.add_run(id, owner, event); },
          .network = [=,

@@ -60,23 +60,23 @@ Result<void> SessionSaver::save_now(const std::shared_ptr<Session>& session) {
   const MutexLock lock(session->save_mutex_);
   if (session->saved_ >= change) return {};
   const std::uint64_t changes = session->changes_;
-  const Result<void> written = write(*session);
-  if (written) {
-    session->saved_ = changes;
-    note_saved(session->facts().id);
-  } else {
-    note_failure(session->facts().id, {.session = session}, written.error());
+  if (const std::optional<NotWritten> failed = write(*session)) {
+    note_failure(session->facts().id, {.session = session, .is_its_own = failed->is_its_own},
+                 failed->error);
+    return failed->error;
   }
-  return written;
+  session->saved_ = changes;
+  note_saved(session->facts().id);
+  return {};
 }
 
-Result<void> SessionSaver::write(Session& session) {
+std::optional<SessionSaver::NotWritten> SessionSaver::write(Session& session) {
   const auto begin = std::chrono::steady_clock::now();
   const auto [sandbox, origin] = session.sandbox_and_origin();
   const Status status = session.status();
-  if (status == Status::closed) return {};
+  if (status == Status::closed) return std::nullopt;
   // What it was is what was saved last: who asks for something in it hears of that.
-  if (sandbox && !sandbox->why_ended().empty()) return {};
+  if (sandbox && !sandbox->why_ended().empty()) return std::nullopt;
   if (session.chain_.origin != origin) session.chain_.begin_anew(origin);
   // One that is frozen has processes, which stand still, and a Python that may be in the middle of
   // something; one whose pause is under way is saved by that.
@@ -85,7 +85,7 @@ Result<void> SessionSaver::write(Session& session) {
   try {
     if (sandbox) now.emplace(checkpoint_of(session, *sandbox, is_at_rest));
   } catch (const Error& problem) {
-    return problem.code();
+    return NotWritten{problem.code(), problem.kind() == ErrorKind::sandbox};
   }
   const std::string old_live = session.chain_.live.name;
   const Result<LivePython> live = live_of(session, sandbox != nullptr, is_at_rest);
@@ -107,8 +107,8 @@ Result<void> SessionSaver::write(Session& session) {
     event.duration = std::chrono::steady_clock::now() - begin;
     options_.saved(event);
   }
-  if (!saved) return saved.error();
-  return {};
+  if (!saved) return NotWritten{saved.error()};
+  return std::nullopt;
 }
 
 Checkpoint SessionSaver::checkpoint_of(Session& session, Sandbox& sandbox, bool is_at_rest) const {
@@ -208,9 +208,12 @@ void SessionSaver::complain(const std::string& sentence) const {
 std::string SessionSaver::trouble() const {
   if (store_.is_lost()) return "another server has taken the state folder";
   const MutexLock lock(mutex_);
-  if (unsaved_.empty()) return {};
-  const std::string& first = unsaved_.begin()->second.why;
-  return unsaved_.size() == 1 ? first : fmt::format("{}, and {} more", first, unsaved_.size() - 1);
+  std::string first;
+  std::size_t count = 0;
+  for (const auto& [id, what] : unsaved_) {
+    if (!what.is_its_own && ++count == 1) first = what.why;
+  }
+  return count <= 1 ? first : fmt::format("{}, and {} more", first, count - 1);
 }
 
 std::size_t SessionSaver::unsaved() const {

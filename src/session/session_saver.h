@@ -74,7 +74,8 @@ class SessionSaver {
   // Its files. After an error they are removed as soon as that can be done.
   Result<void> forget(Session& session, StateStore::Removal what);
 
-  // Why not all is saved that was done, one sentence; empty: it is.
+  // Why not all is saved that was done, one sentence; empty: it is, but for sessions in which there
+  // is what cannot be saved: a guest's own affair, which is no other's.
   std::string trouble() const;
   std::size_t unsaved() const;  // sessions, and files to be removed
 
@@ -85,11 +86,17 @@ class SessionSaver {
     std::optional<StateStore::Removal> removal = {};  // instead: its files must be removed
     LivePython live = {};                             // the same
     std::string why = {};
+    bool is_its_own = false;  // what is in it cannot be written, wherever to
     std::chrono::seconds delay{1};
     SteadyTime due = {};
   };
   void save_within(const std::shared_ptr<Session>& session, std::chrono::seconds time);
-  Result<void> write(Session& session) REQUIRES(session.save_mutex_);
+  struct NotWritten {
+    Errno error;
+    bool is_its_own = false;  // as of Unsaved
+  };
+  // Nothing: it is written.
+  std::optional<NotWritten> write(Session& session) REQUIRES(session.save_mutex_);
   Checkpoint checkpoint_of(Session& session, Sandbox& sandbox, bool is_at_rest) const;
   // The file with its live Python, which is written where that is needed.
   Result<LivePython> live_of(Session& session, bool has_been_read, bool is_at_rest)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/host_error.h"
+#include "base/share_limit.h"
 #include "base/trace_context.h"
 #include "wasm/guest_threads.h"
 
@@ -96,10 +97,22 @@ WorkerPool::~WorkerPool() {
   ended_.wait(mutex_, [this]() REQUIRES(mutex_) { return threads_ == 0; });
 }
 
-void WorkerPool::post(std::function<void()> work) {
-  work = carry_trace(std::move(work));
+void WorkerPool::post(std::function<void()> work, const std::string& owner) {
+  Job job{carry_trace(std::move(work)), owner};
   const MutexLock lock(mutex_);
-  queue_.push_back(std::move(work));
+  if (!owner.empty()) {
+    Line& line = lines_[owner];
+    if (line.under_way >= three_quarters(thread_limit_)) {
+      line.waiting.push_back(std::move(job.work));
+      return;
+    }
+    ++line.under_way;
+  }
+  start(std::move(job));
+}
+
+void WorkerPool::start(Job job) {
+  queue_.push_back(std::move(job));
   if (!idle_.empty()) {
     Worker& worker = *idle_.back();
     idle_.pop_back();
@@ -112,6 +125,19 @@ void WorkerPool::post(std::function<void()> work) {
   if (host_->run([this] { serve(Idle::waits); })) return;
   if (threads_ == 1) return rescue_->run([this] { serve(Idle::leaves); });
   --threads_;  // one that is there does it when it has time
+}
+
+// The next of its line takes its place.
+void WorkerPool::has_ended(const std::string& owner) {
+  if (owner.empty()) return;
+  const auto found = lines_.find(owner);
+  Line& line = found->second;
+  if (line.waiting.empty()) {
+    if (--line.under_way == 0) lines_.erase(found);
+    return;
+  }
+  queue_.push_back({std::move(line.waiting.front()), owner});
+  line.waiting.pop_front();
 }
 
 void WorkerPool::do_here(std::function<void()> work) {
@@ -139,12 +165,13 @@ void WorkerPool::serve(Idle idle) {
       if (closing_ || idle == Idle::leaves || !wait_for_work(self)) break;
       continue;
     }
-    std::function<void()> work = std::move(queue_.front());
+    Job job = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
-    work();
-    work = nullptr;  // what it holds goes before the next wait
+    job.work();
+    job.work = nullptr;  // what it holds goes before the next wait
     lock.lock();
+    has_ended(job.owner);
     // Another one goes on in its place.
     if (wasm::GuestThreads::is_lowered() && host_->run([this] { serve(Idle::waits); })) return;
   }

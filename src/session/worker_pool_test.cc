@@ -95,6 +95,29 @@ TEST(WorkerPool, WithoutFurtherThreadsWorkWaitsForTheOneThatIsThere) {
   EXPECT_EQ(threads.size(), 2U);  // this one, and that of them all
 }
 
+TEST(WorkerPool, OneOwnersWorkLeavesThreadsToOthers) {
+  WorkerPool pool(4);  // of which an owner has three
+  std::promise<void> go_on;
+  const std::shared_future<void> may_go_on = go_on.get_future().share();
+  std::atomic<int> begun = 0, ended = 0;
+  for (int i = 0; i < 10; ++i) {
+    pool.post(
+        [&, may_go_on] {
+          ++begun;
+          may_go_on.wait();
+          ++ended;
+        },
+        "ann");
+  }
+  EXPECT_EQ(ask(pool, [] { return 1; }).get(), 1);
+  std::promise<int> of_bob;
+  pool.post([&] { of_bob.set_value(2); }, "bob");
+  EXPECT_EQ(of_bob.get_future().get(), 2);
+  EXPECT_LE(begun, 3);
+  go_on.set_value();
+  while (ended < 10) std::this_thread::yield();
+}
+
 TEST(WorkerPool, TheFirstIsNotMadeWithoutAThread) {
   {
     const NoThreads none;

@@ -10,6 +10,7 @@
 
 #include "base/host_error.h"
 #include "wasm/linear_memory.h"
+#include "wasm/mapping_share.h"
 #include "wasm/native.h"
 #include "wasm/preemption.h"
 #include "wasm/private_pages.h"
@@ -133,6 +134,7 @@ Engine::Engine(Cpu cpu, Threads threads)
         "it: set it to unlimited");
   }
   open_page_table();
+  (void)MappingShare::of_this_process();
   state_->native = wasm_engine_new_with_config(make_config(cpu, threads, Interruption::epochs));
   if (state_->native == nullptr) throw HostError("wasmtime cannot run on this machine");
 }

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/share_limit.h"
 #include "base/write_fully.h"
 #include "wasm/module_limits.h"
 
@@ -154,6 +155,11 @@ Error refused(const std::string& why, Errno code = Errno::noexec) {
   return {ErrorKind::sandbox, code, "not compiled: " + why};
 }
 
+// Of so many, what one owner has at most: there is one for others, where there are two.
+std::size_t share_of(std::size_t places) {
+  return places > 1 ? std::min(three_quarters(places), places - 1) : places;
+}
+
 }  // namespace
 
 std::uint64_t compile_memory_bytes(std::span<const std::byte> wasm) {
@@ -164,9 +170,10 @@ std::uint64_t compile_memory_bytes(std::span<const std::byte> wasm) {
 // A place among those that compile at the same time.
 class GuestCompiler::Turn {
  public:
-  Turn(GuestCompiler& compiler, const CompileFor& whom) : compiler_(compiler) {
+  Turn(GuestCompiler& compiler, const CompileFor& whom)
+      : compiler_(compiler), owner_(whom.budget ? whom.budget->owner() : nullptr) {
     ReleasableMutexLock lock(compiler_.mutex_);
-    while (compiler_.at_work_ >= compiler_.options_.max_at_once) {
+    while (!is_free()) {
       compiler_.changed_.wait_until(compiler_.mutex_,
                                     std::chrono::steady_clock::now() + give_up_look);
       lock.unlock();
@@ -175,20 +182,28 @@ class GuestCompiler::Turn {
       if (given_up) return;
     }
     ++compiler_.at_work_;
+    if (owner_) ++owner_->compilers;
     taken_ = true;
   }
   ~Turn() {
     if (!taken_) return;
     const MutexLock lock(compiler_.mutex_);
     --compiler_.at_work_;
-    compiler_.changed_.notify_one();
+    if (owner_) --owner_->compilers;
+    compiler_.changed_.notify_all();
   }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
   explicit operator bool() const noexcept { return taken_; }
 
  private:
+  bool is_free() const REQUIRES(compiler_.mutex_) {
+    const std::size_t most = compiler_.options_.max_at_once;
+    return compiler_.at_work_ < most && (!owner_ || owner_->compilers < share_of(most));
+  }
+
   GuestCompiler& compiler_;
+  const std::shared_ptr<Owner> owner_;
   bool taken_ = false;
 };
 

@@ -10,7 +10,7 @@
 // What comes back is executed: a compiler that a module could take over would be a way out, as it
 // would be in this process. The walls are against what a compiler does with time and memory.
 //
-// Thread-safe.
+// So many work at a time, of which one owner has three quarters at most. Thread-safe.
 #pragma once
 
 #include <chrono>

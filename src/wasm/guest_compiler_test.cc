@@ -120,6 +120,29 @@ TEST(GuestCompiler, FewWorkAtATimeAndWhoWaitsCanGiveUp) {
   EXPECT_TRUE(compiler.compile(from_wat(answer), {}));
 }
 
+TEST(GuestCompiler, OneOwnersLeaveAPlaceToOthers) {
+  GuestCompiler compiler({.program = program, .max_at_once = 2});
+  const auto of = [](const char* owner) {
+    auto budget = std::make_shared<MemoryBudget>(std::uint64_t{4} << 30);
+    budget->set_owner(Owner::named(owner));
+    return budget;
+  };
+  const auto ann = of("ann"), anns_other = of("ann"), bob = of("bob");
+  std::atomic<bool> stop = false;
+  std::thread first([&] {
+    const CompileFor whom{.budget = ann, .give_up = [&] { return stop.load(); }};
+    EXPECT_EQ(compiler.compile(compile_bomb(2000, 1000), whom).error().code(), Errno::intr);
+  });
+  EXPECT_TRUE(within_a_minute([] { return compiler_lives(getpid()); }));
+  int looks = 0;
+  const CompileFor waiting{.budget = anns_other, .give_up = [&] { return ++looks > 3; }};
+  EXPECT_EQ(compiler.compile(from_wat(answer), waiting).error().code(), Errno::intr);
+  EXPECT_TRUE(compiler.compile(from_wat(answer), {.budget = bob, .give_up = {}}));
+  stop = true;
+  first.join();
+  EXPECT_TRUE(compiler.compile(from_wat(answer), {.budget = anns_other, .give_up = {}}));
+}
+
 TEST(GuestCompiler, DiesWithItsParent) {
   const pid_t parent = fork();
   if (parent == 0) {

@@ -253,7 +253,15 @@ const MemoryContent* Instance::put_back_memory() noexcept {
 
 Result<std::unique_ptr<Instance>, Error> Instance::create(
     std::shared_ptr<const LinkedModule> module, const InstanceOptions& options) {
+  std::optional<MappingShare::Permit> place =
+      MappingShare::of_this_process().acquire(options.budget ? options.budget->owner() : nullptr);
+  if (!place) {
+    return Error(ErrorKind::sandbox, Errno::nomem,
+                 "guests have all mappings of memory that they may have of this process: end some, "
+                 "or raise vm.max_map_count");
+  }
   std::unique_ptr<Instance> instance(new Instance(std::move(module), options));
+  instance->place_.emplace(*std::move(place));
   CLOCHE_TRY(instance->instantiate(options.to_be_captured));
   if (const Result<void> mapped = instance->map_image(options.to_be_captured); !mapped)
     return Error(ErrorKind::sandbox, mapped.error(), "its image cannot be mapped");

@@ -32,6 +32,7 @@
 #include "wasm/guest_memory.h"
 #include "wasm/linear_memory.h"
 #include "wasm/linker.h"
+#include "wasm/mapping_share.h"
 #include "wasm/memory_budget.h"
 #include "wasm/memory_map.h"
 #include "wasm/module_limits.h"
@@ -77,8 +78,8 @@ class Instance {
   using EpochHandler = EpochAction (*)(Instance& instance, void* owner) noexcept;
 
   // ENOMEM when the program's first memory or its memory image is beyond the limit or the budget,
-  // or the host has no address space; ENOEXEC when its start function traps, or the memory image is
-  // of another program.
+  // or the host has no address space, or no mappings for guests (mapping_share.h); ENOEXEC when its
+  // start function traps, or the memory image is of another program.
   static Result<std::unique_ptr<Instance>, Error> create(std::shared_ptr<const LinkedModule> module,
                                                          const InstanceOptions& options);
   ~Instance();
@@ -185,6 +186,7 @@ class Instance {
   GuestContext context_;          // of one that signals interrupt and that has handlers
   bool raising_ = false;
   std::uint64_t interruptions_seen_;
+  std::optional<MappingShare::Permit> place_;
 };
 
 }  // namespace cloche::wasm

@@ -3,14 +3,17 @@
 //
 // Charged are linear memories, the heaps of exceptions, and what the engine holds for an instance
 // (tables, globals, references to functions): at creation and at each growth, also one that a guest
-// makes between two system calls. What is refused is not taken: memory.grow answers -1. Thread-safe
-// and without locks, since guests grow on threads of their own.
+// makes between two system calls. What is refused is not taken: memory.grow answers -1.
+// Thread-safe, and charging is without locks, since guests grow on threads of their own.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <utility>
+
+#include "base/mutex.h"
+#include "wasm/owner.h"
 
 namespace cloche::wasm {
 
@@ -35,9 +38,21 @@ class MemoryBudget {
   std::uint64_t used_bytes() const noexcept { return used_bytes_.load(std::memory_order_relaxed); }
   std::uint64_t limit_bytes() const noexcept { return limit_bytes_; }
 
+  // Whose the sandbox is, for instances that begin from now on; null, as at first: nobody's.
+  void set_owner(std::shared_ptr<Owner> owner) EXCLUDES(owner_mutex_) {
+    const MutexLock lock(owner_mutex_);
+    owner_ = std::move(owner);
+  }
+  std::shared_ptr<Owner> owner() const EXCLUDES(owner_mutex_) {
+    const MutexLock lock(owner_mutex_);
+    return owner_;
+  }
+
  private:
   const std::uint64_t limit_bytes_;
   std::atomic<std::uint64_t> used_bytes_{0};
+  mutable Mutex owner_mutex_;
+  std::shared_ptr<Owner> owner_ GUARDED_BY(owner_mutex_);
 };
 
 // What somebody has charged; goes back with it. Without a budget everything is granted.

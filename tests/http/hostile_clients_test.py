@@ -35,6 +35,19 @@ def exchange(server: Server, data: bytes) -> bytes:
         return got
 
 
+@contextlib.contextmanager
+def many_descriptors(test: unittest.TestCase, count: int):
+    """So many for this process, and for servers that it starts."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if before[1] != resource.RLIM_INFINITY and before[1] < count:
+        test.skipTest(f"{count} descriptors are wanted, and {before[1]} are allowed")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(count, before[0]), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
 class WebPages(unittest.TestCase):
     """A server without tokens and a browser on the same machine."""
 
@@ -429,6 +442,64 @@ class Hoarders(unittest.TestCase):
             until(lambda: server.ask("GET", "/sessions", token=TOKEN)[0] == 200, "there is a place again")
             for each in held:
                 each.socket.close()
+
+    def test_calls_of_one_token_that_wait_leave_threads_to_others(self):
+        """More calls of tools that wait than the server has threads for all."""
+        meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+                "io.modelcontextprotocol/clientCapabilities": {}}
+
+        def request(token: str, tool: str, **arguments) -> bytes:
+            body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                               "params": {"name": tool, "arguments": arguments, "_meta": meta}})
+            return (f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+                    "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+                    f"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n"
+                    f"Connection: close\r\nContent-Length: {len(body)}\r\n\r\n{body}").encode()
+
+        def answer(server: Server, data: bytes) -> bytes:  # who shuts down has left
+            with socket.create_connection(("127.0.0.1", server.port), PATIENCE_S) as sock:
+                sock.sendall(data)
+                return b"".join(iter(lambda: sock.recv(1 << 16), b""))
+
+        calls = 2200
+        with many_descriptors(self, 4 * calls), Server("serve", "--token", TOKEN, "--token", "other") as server:
+            self.assertIn(b"p1", answer(server, request(TOKEN, "bash", command="sleep 1000", background=True)))
+            self.assertIn(b"ready", answer(server, request("other", "bash", command="echo ready")))
+            waiting = request(TOKEN, "process", action="output", id="p1", wait_s=60)
+            with contextlib.ExitStack() as held:
+                sockets = [held.enter_context(socket.create_connection(("127.0.0.1", server.port), PATIENCE_S))
+                           for _ in range(calls)]
+                for sock in sockets:
+                    sock.sendall(waiting)
+                until(lambda: server.threads() > 1500, "most of them wait")
+                self.assertIn(b"in between", answer(server, request("other", "bash", command="echo in between")))
+                # None has been answered: the other one did not wait for them.
+                held_still = select.poll()
+                for sock in sockets[:1000]:
+                    sock.setblocking(False)
+                    held_still.register(sock, select.POLLIN)
+                ends = [fd for fd, _ in held_still.poll(0)]
+                self.assertFalse(any(b"isError" in sock.recv(1 << 20) for sock in sockets[:1000] if sock.fileno() in ends))
+
+    def test_terminals_of_one_token_leave_places_to_others(self):
+        with Server("serve", "--token", TOKEN, "--token", "other") as server, contextlib.ExitStack() as held:
+            def in_a_session(token: str) -> websocket.Rpc:
+                session = server.json("POST", "/sessions", {}, token=token)[1]["sessionId"]
+                rpc = held.enter_context(websocket.Rpc(server.port, token))
+                rpc.call("create", sessionId=session)
+                return rpc
+
+            opened = 0
+            with self.assertRaises(websocket.WireError) as refused:
+                while opened < 2048:
+                    mine = in_a_session(TOKEN)
+                    for _ in range(32):
+                        mine.call("terminal.open", command="exec sleep 1000")
+                        opened += 1
+            self.assertEqual(opened, 1536)
+            self.assertIn("EAGAIN", str(refused.exception))
+            self.assertTrue(in_a_session("other").call("terminal.open")["terminal"])
 
     def test_logins_of_one_token_shut_no_other_out_of_ssh(self):
         with Server("serve", "--token", TOKEN, "--token", "other", "--max-connections", "8", ssh=True) as server:

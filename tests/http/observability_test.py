@@ -240,7 +240,7 @@ class Audit(unittest.TestCase):
                 self.assertNotIn("who", line)
             else:
                 self.assertEqual(line["who"], owner)
-            if line["what"] == "request":
+            if line["what"] in ("request", "ssh.login"):
                 self.assertTrue(line["from"].startswith("127.0.0.1:"))
         self.assertEqual([line["trace_id"] for line in lines[:2]], [TRACE] * 2)
         self.assertEqual([line["outcome"] for line in lines if line["what"] == "ssh.login"], ["done", "refused"])

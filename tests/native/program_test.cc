@@ -214,6 +214,22 @@ with server.Server("serve", "--token", "t") as one:
             "operator say --allow-session-engine\n");
 }
 
+// Folders deeper than what writes them goes.
+TEST_F(LinuxEngine, AGuestWhoseFilesCannotBeSavedLeavesTheServerReady) {
+  const Ended ended = python(R"py(
+import tempfile, server
+linux = ["--session-engine", "linux", "--session-image", "small"]
+deep = "p=$(printf 'd/%.0s' {1..100}); mkdir t; for i in {1..30}; do mkdir -p n/$p && mv t n/$p && mv n t; done"
+with tempfile.TemporaryDirectory() as states, server.Server("serve", "--token", "t", "--state-dir", states, *linux) as one:
+    session = one.json("POST", "/v1/sessions", {}, token="t")[1]["sessionId"]
+    run = lambda command: one.json("POST", f"/v1/sessions/{session}/commands", {"command": command}, token="t")[1]
+    told = run(deep)
+    print(told.get("details", {}).get("reason"), one.ask("GET", "/ready")[0], "is not saved" in one.log())
+    print(run("rm -r t; echo gone")["stdout"])
+)py");
+  EXPECT_EQ(ended.said, "NOT_SAVED 200 True\ngone\n\n");
+}
+
 TEST_F(LinuxEngine, HasANetworkByRulesAtEveryDoor) {
   const Ended ended = python(R"py(
 import http.server, os, subprocess, threading, server, cloche

@@ -58,7 +58,7 @@ struct Box {
         limits(its_limits),
         processes(std::make_shared<Processes>(workers, count)),
         watches(std::make_shared<Watches>(workers, timers)),
-        interpreter(workers, count) {}
+        interpreter(workers, owner, count) {}
 
   const std::string id;
   const std::string owner;

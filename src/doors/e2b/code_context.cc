@@ -52,7 +52,7 @@ void CodeContext::run(Cell cell) {
   const MutexLock lock(mutex_);
   waiting_.push_back(std::move(cell));
   if (!std::exchange(is_busy_, true)) {
-    workers_.post([self = shared_from_this()] { self->start_next(); });
+    workers_.post([self = shared_from_this()] { self->start_next(); }, owner_);
   } else if (running_ && running_->stream->is_over()) {
     // It was broken off, and has not heard it.
     workers_.post(
@@ -190,7 +190,7 @@ void CodeContext::take_record(const RunningPtr& running, Stream stream, std::str
 
 void CodeContext::finish(const RunningPtr& running) {
   running->stream->end(line_of({{"type", "end_of_execution"}}));
-  workers_.post([self = shared_from_this()] { self->start_next(); });
+  workers_.post([self = shared_from_this()] { self->start_next(); }, owner_);
 }
 
 void CodeContext::fail(const RunningPtr& running, const RunResult& result) {

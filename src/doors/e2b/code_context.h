@@ -31,13 +31,14 @@ struct Cell {
 
 class CodeContext : public std::enable_shared_from_this<CodeContext> {
  public:
-  // `workers` outlives the work that is posted to it.
+  // `workers` outlives the work that is posted to it, `owner` is whose that is.
   CodeContext(std::string id, CodeLanguage language, std::string folder,
-              session::WorkerPool& workers, std::shared_ptr<ProcessCount> count)
+              session::WorkerPool& workers, std::string owner, std::shared_ptr<ProcessCount> count)
       : id_(std::move(id)),
         language_(language),
         folder_(std::move(folder)),
         workers_(workers),
+        owner_(std::move(owner)),
         count_(std::move(count)) {}
   CodeContext(const CodeContext&) = delete;
   CodeContext& operator=(const CodeContext&) = delete;
@@ -87,6 +88,7 @@ class CodeContext : public std::enable_shared_from_this<CodeContext> {
   const CodeLanguage language_;
   const std::string folder_;
   session::WorkerPool& workers_;
+  const std::string owner_;
   const std::shared_ptr<ProcessCount> count_;
 
   mutable Mutex mutex_;

@@ -97,8 +97,9 @@ OrderedJson json_of(const CodeContext& context) {
 }  // namespace
 
 // Clients expect two contexts from the beginning; their kernels begin with their first cells.
-CodeInterpreter::CodeInterpreter(session::WorkerPool& workers, std::shared_ptr<ProcessCount> count)
-    : workers_(workers), count_(std::move(count)) {
+CodeInterpreter::CodeInterpreter(session::WorkerPool& workers, std::string owner,
+                                 std::shared_ptr<ProcessCount> count)
+    : workers_(workers), owner_(std::move(owner)), count_(std::move(count)) {
   (void)usual(CodeLanguage::python);
   (void)usual(CodeLanguage::javascript);
 }
@@ -198,8 +199,8 @@ CodeInterpreter::ContextPtr CodeInterpreter::usual(CodeLanguage language) {
 }
 
 CodeInterpreter::ContextPtr CodeInterpreter::add(CodeLanguage language, std::string folder) {
-  auto made =
-      std::make_shared<CodeContext>(random_uuid(), language, std::move(folder), workers_, count_);
+  auto made = std::make_shared<CodeContext>(random_uuid(), language, std::move(folder), workers_,
+                                            owner_, count_);
   contexts_.push_back(made);
   return made;
 }

@@ -18,7 +18,8 @@ namespace cloche::e2b {
 
 class CodeInterpreter {
  public:
-  CodeInterpreter(session::WorkerPool& workers, std::shared_ptr<ProcessCount> count);
+  CodeInterpreter(session::WorkerPool& workers, std::string owner,
+                  std::shared_ptr<ProcessCount> count);
   CodeInterpreter(const CodeInterpreter&) = delete;
   CodeInterpreter& operator=(const CodeInterpreter&) = delete;
 
@@ -45,6 +46,7 @@ class CodeInterpreter {
   ContextPtr add(CodeLanguage language, std::string folder) REQUIRES(mutex_);
 
   session::WorkerPool& workers_;
+  const std::string owner_;
   const std::shared_ptr<ProcessCount> count_;
   mutable Mutex mutex_;
   std::vector<ContextPtr> contexts_ GUARDED_BY(mutex_);  // in the order in which they were made

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/share_limit.h"
+
 namespace cloche::grading {
 
 Gate::~Gate() {
@@ -19,20 +21,41 @@ bool Gate::has_place(const Line& line) const {
   return running_ < limits_.running || (line.running == 0 && running_ < 2 * limits_.running);
 }
 
+// For one more that waits, in all and of its owner. Who is nobody is all that there are.
+bool Gate::has_room(const Job& job, const Line& line) const {
+  if (waiting_ >= limits_.waiting || job.bytes > limits_.waiting_bytes - queued_bytes_)
+    return false;
+  if (job.owner.empty()) return true;
+  const std::uint64_t most_bytes = three_quarters(limits_.waiting_bytes);
+  return line.queue.size() < three_quarters(limits_.waiting) && line.bytes <= most_bytes &&
+         job.bytes <= most_bytes - line.bytes;
+}
+
+// Its bytes count no more.
+void Gate::leaves_queue(Line& line, const Job& job) {
+  --waiting_;
+  if (job.patience != Patience::limited) return;
+  queued_bytes_ -= job.bytes;
+  line.bytes -= job.bytes;
+}
+
 void Gate::enter(Job job) {
   {
     ReleasableMutexLock lock(mutex_);
-    const bool has_room =
-        waiting_ < limits_.waiting && job.bytes <= limits_.waiting_bytes - queued_bytes_;
     const auto found = lines_.find(job.owner);
-    const bool goes_on = has_place(found == lines_.end() ? Line() : found->second);
-    if (closed_ || (!goes_on && !has_room && job.patience == Patience::limited)) {
+    const Line none;
+    const Line& known = found == lines_.end() ? none : found->second;
+    const bool goes_on = has_place(known);
+    if (closed_ || (!goes_on && job.patience == Patience::limited && !has_room(job, known))) {
       lock.unlock();
       return job.refused();
     }
     Line& line = lines_[job.owner];
     if (!goes_on) {
-      if (job.patience == Patience::limited) queued_bytes_ += job.bytes;
+      if (job.patience == Patience::limited) {
+        queued_bytes_ += job.bytes;
+        line.bytes += job.bytes;
+      }
       ++waiting_;
       line.queue.push_back({std::move(job), Clock::now()});
       return watch();
@@ -70,8 +93,7 @@ std::optional<Gate::Job> Gate::take_next() {
   if (best == nullptr) return std::nullopt;
   Job job = std::move(best->queue.front().job);
   best->queue.pop_front();
-  --waiting_;
-  if (job.patience == Patience::limited) queued_bytes_ -= job.bytes;
+  leaves_queue(*best, job);
   ++running_;
   ++inside_;
   ++best->running;
@@ -108,8 +130,7 @@ void Gate::look_for_late_ones() {
       std::erase_if(queue, [&](Waiting& one) REQUIRES(mutex_) {
         if (one.job.patience == Patience::endless || now - one.since <= limits_.patience)
           return false;
-        --waiting_;
-        queued_bytes_ -= one.job.bytes;
+        leaves_queue(line->second, one.job);
         late.push_back(std::move(one.job));
         return true;
       });
@@ -148,6 +169,7 @@ void Gate::close() {
     for (auto& [owner, line] : lines_) {
       for (Waiting& one : line.queue) all.push_back(std::move(one.job));
       line.queue.clear();
+      line.bytes = 0;
     }
     waiting_ = 0;
     queued_bytes_ = 0;

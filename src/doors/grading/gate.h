@@ -2,9 +2,9 @@
 // Gate: so many jobs at once, and queues of others, each owner's in order. A job that would wait
 // for ever is refused instead.
 //
-// No owner keeps others out: a place goes to one that has the fewest jobs in progress; and where
-// all are taken there are as many again, for owners that have none. Thread-safe; what it is given
-// outlives it.
+// No owner keeps others out: a place goes to one that has the fewest jobs in progress; where all
+// are taken there are as many again, for owners that have none; and of the room for those that wait
+// one has three quarters. Thread-safe; what it is given outlives it.
 #pragma once
 
 #include <chrono>
@@ -65,7 +65,10 @@ class Gate {
   struct Line {
     std::size_t running = 0;
     std::deque<Waiting> queue;
+    std::uint64_t bytes = 0;  // of those of limited patience in it
   };
+  bool has_room(const Job& job, const Line& line) const REQUIRES(mutex_);
+  void leaves_queue(Line& line, const Job& job) REQUIRES(mutex_);
   bool has_place(const Line& line) const REQUIRES(mutex_);
   // One that throws has ended.
   void do_job(Job job);

@@ -127,6 +127,37 @@ TEST_F(GateTest, RefusesWhatThereIsNoRoomFor) {
   EXPECT_EQ(order_, (std::vector{0, 2, 4}));
 }
 
+TEST_F(GateTest, OneOwnersThatWaitLeaveRoomToOthers) {
+  std::latch first(2);
+  std::latch rest(5);
+  std::latch may_end(1);
+  const auto of = [&](const char* owner, std::uint64_t bytes, std::latch& begun) {
+    Gate::Job one = job(0, begun, may_end);
+    one.owner = owner;
+    one.bytes = bytes;
+    return one;
+  };
+  {
+    session::WorkerPool workers(16);
+    Gate gate(workers, {.running = 1, .waiting = 5, .waiting_bytes = 100});  // of which one has 4
+    for (const char* owner : {"ann", "bob"})
+      workers.post([&, owner] { gate.enter(of(owner, 0, first)); });
+    first.wait();
+    gate.enter(of("ann", 80, rest));  // more than one may have
+    EXPECT_EQ(refused_, 1);
+    gate.enter(of("ann", 70, rest));
+    gate.enter(of("ann", 10, rest));
+    EXPECT_EQ(refused_, 2);
+    for (int i = 0; i < 3; ++i) gate.enter(of("ann", 0, rest));
+    gate.enter(of("ann", 0, rest));
+    EXPECT_EQ(refused_, 3);
+    gate.enter(of("bob", 30, rest));
+    EXPECT_EQ(refused_, 3);
+    may_end.count_down();
+    rest.wait();
+  }
+}
+
 TEST_F(GateTest, RefusesWhatHasWaitedTooLong) {
   std::latch first(1);
   std::latch last(1);

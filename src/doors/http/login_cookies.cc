@@ -57,18 +57,31 @@ std::optional<std::string> LoginCookies::log_in(std::string_view token, bool is_
   if (!tokens_.owner_of(token)) return std::nullopt;
   const std::string cookie = random_hex(random_bytes);
   const MutexLock lock(mutex_);
-  make_room();
-  logins_.insert_or_assign(digest_of(cookie),
-                           Login{TokenStore::digest_of(token), now_() + lifetime});
+  const TokenStore::Digest digest = TokenStore::digest_of(token);
+  make_room(digest);
+  logins_.insert_or_assign(digest_of(cookie), Login{digest, now_() + lifetime});
   return set_cookie(cookie, lifetime, is_secure);
 }
 
-void LoginCookies::make_room() {
+void LoginCookies::make_room(const TokenStore::Digest& token) {
   const Clock::time_point now = now_();
   std::erase_if(logins_, [&](const auto& entry) { return entry.second.until <= now; });
-  if (logins_.size() < limit) return;
-  logins_.erase(
-      std::ranges::min_element(logins_, {}, [](const auto& entry) { return entry.second.until; }));
+  std::size_t of_token = 0;
+  auto first = logins_.end(), first_of_token = logins_.end();
+  const auto is_sooner = [&](auto one, auto other) {
+    return other == logins_.end() || one->second.until < other->second.until;
+  };
+  for (auto at = logins_.begin(); at != logins_.end(); ++at) {
+    if (is_sooner(at, first)) first = at;
+    if (at->second.token != token) continue;
+    ++of_token;
+    if (is_sooner(at, first_of_token)) first_of_token = at;
+  }
+  if (of_token >= token_limit) {
+    logins_.erase(first_of_token);
+  } else if (logins_.size() >= limit) {
+    logins_.erase(first);
+  }
 }
 
 std::string LoginCookies::log_out(const Request& head) {

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "base/mutex.h"
+#include "base/share_limit.h"
 #include "doors/http/message.h"
 #include "doors/http/token_store.h"
 
@@ -21,6 +22,7 @@ class LoginCookies {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::hours lifetime{12};
   static constexpr std::size_t limit = 10'000;
+  static constexpr std::size_t token_limit = three_quarters(limit);
 
   // `tokens` outlives it.
   explicit LoginCookies(const TokenStore& tokens,
@@ -28,7 +30,7 @@ class LoginCookies {
       : tokens_(tokens), now_(std::move(now)) {}
 
   // The value of the field Set-Cookie; nothing for a token that is not known. Where there are too
-  // many the one that ends first goes.
+  // many, of this token or in all, the one of them that ends first goes.
   std::optional<std::string> log_in(std::string_view token, bool is_secure);
   // The same, for a cookie that the browser must forget.
   std::string log_out(const Request& head);
@@ -41,7 +43,7 @@ class LoginCookies {
     TokenStore::Digest token;
     Clock::time_point until;
   };
-  void make_room() REQUIRES(mutex_);
+  void make_room(const TokenStore::Digest& token) REQUIRES(mutex_);
 
   const TokenStore& tokens_;
   const std::function<Clock::time_point()> now_;

@@ -48,5 +48,16 @@ TEST(LoginCookies, WithTlsAreOfThisHostAlone) {
   EXPECT_FALSE(logins.owner_of(with_cookie("cloche_console=" + eves, true)));
 }
 
+TEST(LoginCookies, OneTokensPushOutItsOwnAlone) {
+  const TokenStore tokens({"alpha", "eve"}, "");
+  LoginCookies::Clock::time_point now{};
+  LoginCookies logins(tokens, [&] { return now += std::chrono::milliseconds(1); });
+  const std::string alpha = pair_of(*logins.log_in("alpha", true));
+  const std::string first = pair_of(*logins.log_in("eve", true));
+  for (std::size_t i = 0; i < LoginCookies::limit; ++i) ASSERT_TRUE(logins.log_in("eve", true));
+  EXPECT_TRUE(logins.owner_of(with_cookie(alpha, true)));
+  EXPECT_FALSE(logins.owner_of(with_cookie(first, true)));
+}
+
 }  // namespace
 }  // namespace cloche::http

@@ -19,7 +19,7 @@ bool Box::post(std::function<void()> job) {
   ++uses_;
   if (active_) return true;
   active_ = true;
-  pool_.post([self = shared_from_this()] { self->serve(); });
+  pool_.post([self = shared_from_this()] { self->serve(); }, facts_.owner);
   return true;
 }
 
@@ -39,10 +39,12 @@ void Box::serve() {
 
 void Box::post_at_once(std::function<void()> job) {
   begin_use();
-  pool_.post([self = shared_from_this(), job = std::move(job)] {
-    job();
-    self->end_use();
-  });
+  pool_.post(
+      [self = shared_from_this(), job = std::move(job)] {
+        job();
+        self->end_use();
+      },
+      facts_.owner);
 }
 
 void Box::begin_use() {

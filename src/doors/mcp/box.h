@@ -28,6 +28,7 @@ class Box : public std::enable_shared_from_this<Box> {
   struct Facts {
     std::string name;
     std::string parent;           // that it is a fork of; empty: of none
+    std::string owner;            // as of its Scope
     std::shared_ptr<void> count;  // of the limit of sandboxes; given back with the box
     std::chrono::seconds ttl{0};  // 0: none
     std::chrono::milliseconds idle_timeout{0};

@@ -62,14 +62,18 @@ std::shared_ptr<void> Hub::count_one(const std::shared_ptr<ShareLimit>& all,
 }
 
 std::shared_ptr<Box> Hub::add_box(Space& space, NewBox about, const SandboxOptions& options) {
-  return add_box(space, std::move(about),
-                 [this, options] { return make_sandbox(engine_(), options); });
+  return add_box(space, std::move(about), [this, options, owner = space.owner()] {
+    LiveSandbox live = make_sandbox(engine_(), options);
+    if (options_.sandbox_limit_per_owner > 0) live.sandbox->set_owner(owner);
+    return live;
+  });
 }
 
 std::shared_ptr<Box> Hub::add_box(Space& space, NewBox about, Box::Maker maker) {
   auto box =
       std::make_shared<Box>(Box::Facts{.name = about.name,
                                        .parent = std::move(about.parent),
+                                       .owner = space.owner(),
                                        .count = count_one(sandboxes_, space.owner(), "sandboxes"),
                                        .ttl = about.ttl,
                                        .idle_timeout = options_.idle_timeout},

@@ -35,7 +35,7 @@ Reply cacheable(const Request& request, Reply result, int ttl_ms, std::string_vi
 // What waits for a sandbox's lock does so on a thread of its own.
 template <typename Make>
 void answer_later(const std::shared_ptr<Request>& request, Peer& peer, Make make) {
-  peer.hub().pool().post([request, self = peer.shared_from_this(), make] {
+  const auto answer = [request, self = peer.shared_from_this(), make] {
     try {
       request->finish(make(*request, *self));
     } catch (const ProtocolError& error) {
@@ -43,7 +43,8 @@ void answer_later(const std::shared_ptr<Request>& request, Peer& peer, Make make
     } catch (const std::exception& problem) {
       request->fail({code::internal_error, problem.what()});
     }
-  });
+  };
+  peer.hub().pool().post(answer, peer.scope().owner);
 }
 
 Reply capabilities() { return {{"tools", Reply::object()}, {"resources", {{"subscribe", true}}}}; }

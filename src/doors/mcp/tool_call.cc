@@ -34,7 +34,7 @@ class ToolCall {
   static void begin(std::shared_ptr<ToolCall> self) {
     self->arguments_.emplace(self->tool_.parameters, *self->given_, self->tool_.lenient);
     if (self->tool_.target == Tool::Target::names)
-      return self->peer_->hub().pool().post([self] { self->run(); });
+      return self->peer_->hub().pool().post([self] { self->run(); }, self->peer_->scope().owner);
     self->box_ = self->peer_->hub().box(
         self->peer_->scope(), self->arguments_->optional_text("sandbox").value_or(default_name));
     if (self->tool_.order == Tool::Order::overtakes)

@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "base/share_limit.h"
 #include "doors/rpc/live_commands.h"
 
 namespace cloche::remote {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t limit_of_session = 32;
 constexpr std::size_t limit_of_all = 2048;
+constexpr std::size_t limit_of_owner = three_quarters(limit_of_all);  // others find room
 constexpr std::size_t recent_bytes = 128 << 10;
 constexpr std::size_t typed_bytes = 1 << 20;
 constexpr std::chrono::minutes forgotten_after{10};
@@ -170,14 +172,17 @@ std::shared_ptr<Terminal> Terminals::open(std::string owner,
   std::shared_ptr<Terminal> terminal;
   {
     const MutexLock lock(mutex_);
-    std::size_t of_session = 0;
-    for (const auto& [number, other] : terminals_)
+    std::size_t of_session = 0, of_owner = 0;
+    for (const auto& [number, other] : terminals_) {
       of_session += other->session() == session ? 1 : 0;
-    if (stopping_ || of_session >= limit_of_session || terminals_.size() >= limit_of_all) {
-      throw rpc::RpcError{
-          rpc::code::sandbox_error,
-          fmt::format("EAGAIN: a session has {} terminals at most, and a server {}: close one",
-                      limit_of_session, limit_of_all)};
+      of_owner += !owner.empty() && other->owner() == owner ? 1 : 0;
+    }
+    if (stopping_ || of_session >= limit_of_session || of_owner >= limit_of_owner ||
+        terminals_.size() >= limit_of_all) {
+      throw rpc::RpcError{rpc::code::sandbox_error,
+                          fmt::format("EAGAIN: a session has {} terminals at most, a token {}, and "
+                                      "a server {}: close one",
+                                      limit_of_session, limit_of_owner, limit_of_all)};
     }
     terminal = std::make_shared<Terminal>(++last_, std::move(owner), std::move(session),
                                           std::move(sandbox), *this);

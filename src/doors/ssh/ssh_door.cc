@@ -40,6 +40,19 @@ std::string peer_of(const sockaddr_storage& address) {
   return {reinterpret_cast<const char*>(&in.sin6_addr), size};
 }
 
+// Whom a socket leads to, as requests by HTTP say it.
+std::string address_of(int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
+      ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host.data(), host.size(),
+                    port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return {};
+  return std::string(host.data()) + ":" + port.data();
+}
+
 std::uint16_t port_of(int listener) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
@@ -258,10 +271,7 @@ void SshDoor::run(int fd, std::shared_ptr<session::Session> session,
                                                            const std::string& owner) {
       if (!parts_.login) return;
       Login login{.session_id = id, .owner = owner, .is_good = is_good};
-      if (!by_tunnel) {
-        const MutexLock caller_lock(mutex_);
-        login.peer = sockets_[fd].peer;
-      }
+      if (!by_tunnel) login.peer = address_of(fd);
       parts_.login(login);
     };
     Elsewhere* const elsewhere = session ? nullptr : elsewhere_;  // a tunnel leads to what is here

@@ -45,7 +45,7 @@ std::string prepare_host_key(const std::string& file);
 struct Login {
   std::string session_id = {};  // where one was named that there is
   std::string owner = {};       // of that session
-  std::string peer = {};        // an address; empty by a tunnel
+  std::string peer = {};        // ADDRESS:PORT; empty by a tunnel
   bool is_good = false;
 };
 

@@ -65,6 +65,7 @@ Result<void> FileClient::send(const FileRequest& request, std::string_view paylo
     const timeval limit{.tv_sec = seconds.count(), .tv_usec = rest.count()};
     (void)::setsockopt(channel_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     ++server_;
+    left_ = step_limit_;
   }
   const std::array<std::span<const std::byte>, 2> parts{std::as_bytes(std::span(&request, 1)),
                                                         std::as_bytes(std::span(payload))};
@@ -73,11 +74,11 @@ Result<void> FileClient::send(const FileRequest& request, std::string_view paylo
   return Errno::pipe;
 }
 
-Result<FileClient::Reply> FileClient::receive() {
+Result<FileClient::Reply> FileClient::receive(std::chrono::milliseconds limit) {
   std::string bytes(sizeof(FileAnswer) + warden::most_piece, '\0');
   warden::Packet packet;
   long got = -1;
-  if (readable_within(channel_.get(), step_limit_))
+  if (readable_within(channel_.get(), limit))
     got = warden::receive(channel_.get(), std::as_writable_bytes(std::span(bytes)), packet);
   Reply reply{.server = server_, .answer = {}, .bytes = {}};
   if (got < static_cast<long>(sizeof reply.answer)) {
@@ -88,6 +89,19 @@ Result<FileClient::Reply> FileClient::receive() {
   bytes.resize(static_cast<std::size_t>(got));
   reply.bytes = bytes.substr(sizeof reply.answer);
   if (reply.answer.error != 0) return errno_from_host(reply.answer.error);
+  return reply;
+}
+
+Result<FileClient::Reply> FileClient::receive_part(
+    const std::function<double(const Reply& reply)>& part) {
+  constexpr int pieces_of_a_limit = 30;
+  const auto begin = std::chrono::steady_clock::now();
+  Result<Reply> reply = receive(std::chrono::ceil<std::chrono::milliseconds>(left_));
+  left_ -= std::chrono::steady_clock::now() - begin;
+  if (!reply) return reply;
+  const std::chrono::duration<double, std::nano> more = step_limit_ * part(*reply);
+  left_ += std::chrono::duration_cast<std::chrono::nanoseconds>(more / pieces_of_a_limit);
+  left_ = std::clamp<std::chrono::nanoseconds>(left_, std::chrono::nanoseconds(0), step_limit_);
   return reply;
 }
 
@@ -116,6 +130,16 @@ Result<FileClient::Reply> FileClient::call(Handle file, FileRequest request,
   return exchange(request, payload);
 }
 
+Result<FileClient::Reply> FileClient::call_for_part(
+    Handle file, FileRequest request, std::string_view payload,
+    const std::function<double(const Reply& reply)>& part) {
+  const MutexLock lock(mutex_);
+  if (!channel_ || file.server != server_) return Errno::io;
+  request.handle = file.number;
+  CLOCHE_TRY(send(request, payload));
+  return receive_part(part);
+}
+
 Result<void> FileClient::at(FileRequest request, std::string_view path, std::string_view other) {
   CLOCHE_ASSIGN(const std::string payload, strings(path, other));
   CLOCHE_TRY(call(request, payload));
@@ -132,14 +156,20 @@ Result<FileClient::OpenedFile> FileClient::open(std::string_view path, std::uint
 
 void FileClient::close(Handle file) { (void)call(file, {.op = FileOp::close}); }
 
+// A request that has been taken, however much it has brought.
+double FileClient::whole_part(const Reply&) { return 1; }
+
 Result<std::string> FileClient::read(Handle file, std::uint64_t offset, std::size_t size) {
   std::string content;
   while (content.size() < size) {
     const auto piece = static_cast<std::uint32_t>(
         std::min<std::size_t>(size - content.size(), warden::most_piece));
-    CLOCHE_ASSIGN(
-        const Reply reply,
-        call(file, {.op = FileOp::read, .number = piece, .offset = offset + content.size()}));
+    const FileRequest request{
+        .op = FileOp::read, .number = piece, .offset = offset + content.size()};
+    const auto part = [&](const Reply& reply) {
+      return std::min(1.0, static_cast<double>(reply.bytes.size()) / piece);
+    };
+    CLOCHE_ASSIGN(const Reply reply, call_for_part(file, request, {}, part));
     if (reply.bytes.empty()) break;
     content.append(reply.bytes, 0, piece);
   }
@@ -149,7 +179,7 @@ Result<std::string> FileClient::read(Handle file, std::uint64_t offset, std::siz
 Result<void> FileClient::write(Handle file, std::uint64_t offset, std::string_view bytes) {
   while (!bytes.empty()) {
     const std::string_view piece = bytes.substr(0, warden::most_piece);
-    CLOCHE_TRY(call(file, {.op = FileOp::write, .offset = offset}, piece));
+    CLOCHE_TRY(call_for_part(file, {.op = FileOp::write, .offset = offset}, piece, whole_part));
     offset += piece.size();
     bytes.remove_prefix(piece.size());
   }
@@ -159,7 +189,7 @@ Result<void> FileClient::write(Handle file, std::uint64_t offset, std::string_vi
 Result<void> FileClient::append(Handle file, std::string_view bytes) {
   while (!bytes.empty()) {
     const std::string_view piece = bytes.substr(0, warden::most_piece);
-    CLOCHE_TRY(call(file, {.op = FileOp::append}, piece));
+    CLOCHE_TRY(call_for_part(file, {.op = FileOp::append}, piece, whole_part));
     bytes.remove_prefix(piece.size());
   }
   return {};
@@ -209,10 +239,14 @@ Result<FileEntry> FileClient::link_stat(std::string_view path) {
 
 Result<std::vector<FileEntry>> FileClient::list(std::string_view path, std::size_t most) {
   CLOCHE_ASSIGN(const std::string payload, strings(path, {}));
+  const auto part = [](const Reply& reply) {
+    return static_cast<double>(reply.bytes.size()) / warden::most_piece;
+  };
   const MutexLock lock(mutex_);
-  Result<Reply> reply = exchange({.op = FileOp::list}, payload);
-  if (!reply && reply.error() == Errno::pipe) reply = exchange({.op = FileOp::list}, payload);
-  if (!reply && reply.error() == Errno::pipe) return Errno::io;
+  Result<void> sent = send({.op = FileOp::list}, payload);
+  if (!sent && sent.error() == Errno::pipe) sent = send({.op = FileOp::list}, payload);
+  if (!sent) return sent.error() == Errno::pipe ? Errno::io : sent.error();
+  Result<Reply> reply = receive();
   std::vector<FileEntry> entries;
   for (;;) {
     if (!reply) return reply.error();
@@ -230,7 +264,7 @@ Result<std::vector<FileEntry>> FileClient::list(std::string_view path, std::size
       channel_.reset();
       return Errno::io;
     }
-    reply = receive();
+    reply = receive_part(part);
   }
 }
 

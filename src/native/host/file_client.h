@@ -37,7 +37,9 @@ struct FileEntry {
 class FileClient {
  public:
   // `connect` starts a server, and gives the channel to it. `limit`: for it to take a request, and
-  // for it to answer; more than 0.
+  // for it to answer; more than 0. For content of files, and lists, a server has that long and a
+  // thirtieth of it more for each piece (warden::most_piece) that has come, and is given up beyond:
+  // a guest that stops it, and lets it go on, again and again, makes nobody wait for longer.
   explicit FileClient(std::function<Result<UniqueFd>()> connect,
                       std::chrono::milliseconds limit = patience)
       : connect_(std::move(connect)), step_limit_(limit) {}
@@ -102,13 +104,20 @@ class FileClient {
     warden::FileAnswer answer;
     std::string bytes;
   };
+  static double whole_part(const Reply& reply);
   // With the lock.
   Result<void> send(const warden::FileRequest& request, std::string_view payload) REQUIRES(mutex_);
-  Result<Reply> receive() REQUIRES(mutex_);
+  Result<Reply> receive(std::chrono::milliseconds limit) REQUIRES(mutex_);
+  Result<Reply> receive() REQUIRES(mutex_) { return receive(step_limit_); }
+  // Part of what is more than an answer. `part` is how much of a piece has come with a good one.
+  Result<Reply> receive_part(const std::function<double(const Reply& reply)>& part)
+      REQUIRES(mutex_);
   Result<Reply> exchange(const warden::FileRequest& request, std::string_view payload)
       REQUIRES(mutex_);
 
   Result<Reply> call(const warden::FileRequest& request, std::string_view payload);
+  Result<Reply> call_for_part(Handle file, warden::FileRequest request, std::string_view payload,
+                              const std::function<double(const Reply& reply)>& part);
   Result<Reply> call(Handle file, warden::FileRequest request, std::string_view payload = {});
   Result<void> at(warden::FileRequest request, std::string_view path, std::string_view other = {});
   Result<FileEntry> entry(warden::FileOp op, std::string_view path);
@@ -119,6 +128,7 @@ class FileClient {
   Mutex mutex_;
   UniqueFd channel_ GUARDED_BY(mutex_);
   std::uint64_t server_ GUARDED_BY(mutex_) = 0;
+  std::chrono::nanoseconds left_ GUARDED_BY(mutex_){0};  // for parts that this server sends
 };
 
 }  // namespace cloche::native

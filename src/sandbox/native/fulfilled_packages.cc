@@ -24,6 +24,7 @@ std::optional<FulfilledPackages::Wish> FulfilledPackages::wish_of(
   return Wish{.image = *image,
               .user = sandbox.identity().user,
               .group = sandbox.identity().group,
+              .variables = spec.environment,
               .names = names};
 }
 

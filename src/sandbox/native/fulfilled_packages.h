@@ -32,6 +32,8 @@ class FulfilledPackages {
   struct Wish {
     FileNumber image;
     std::uint32_t user = 0, group = 0;
+    // Which Python it is, and where that looks, they may say: PATH, HOME.
+    std::vector<std::string> variables;
     std::vector<std::string> names;
     bool operator==(const Wish&) const = default;
   };

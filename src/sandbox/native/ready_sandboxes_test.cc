@@ -204,6 +204,9 @@ TEST_F(ReadySandboxesTest, ImportThePackagesOfTheirOptions) {
   }
   EXPECT_EQ(said, "True False\n");
   EXPECT_EQ(kept(*make(), "ls"), "");
+  options_.environment["PATH"] = "/bin:/usr/bin";  // where another Python may be
+  EXPECT_EQ(kept(*make(), "ls"), "asked\n");
+  options_.environment.clear();
   options_.packages.clear();
   for (int i = 0; i < 5; ++i) EXPECT_EQ(imported(*make()), "False False\n");
 }
