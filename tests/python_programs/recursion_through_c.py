@@ -1,5 +1,6 @@
 # What recurs through C code goes as deep as programs do natively, in the main thread and in others.
 import ast
+import collections
 import copy
 import functools
 import json
@@ -35,6 +36,21 @@ def nested(depth):
     return made
 
 
+class Link:
+    __slots__ = ("next",)
+
+    def __init__(self, link):
+        self.next = link
+
+
+def freed(wrap, depth):
+    made = None
+    for _ in range(depth):
+        made = wrap(made)
+    del made
+    return 1
+
+
 def all_of_it():
     fibonacci.cache_clear()
     print(fibonacci(450))
@@ -48,6 +64,9 @@ def all_of_it():
     print(eval("+".join(["1"] * 1000)))
     print(len(ast.dump(ast.parse("a" + ".b()" * 400))))
     print(copy.deepcopy(nested(200)) == nested(200))
+    print([freed(wrap, 300000) for wrap in (lambda made: [made], lambda made: (made,), lambda made: {1: made}, Chain, Link, slice, ValueError,
+                                            lambda made: functools.partial(print, made), lambda made: collections.deque([made]), property,
+                                            lambda made: map(abs, made or []), lambda made: ast.UnaryOp(ast.USub(), made))])
     try:
         json.loads("[" * 300000)
     except RecursionError as error:

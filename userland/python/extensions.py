@@ -33,6 +33,8 @@ FUNCTIONS += [f"cloche_{kind}_{name}" for kind, names in INDEX_LOOPS.items() for
 FUNCTIONS += [f"cloche_{kind}_{name}_indexed" for kind in INDEX_LOOPS for name in INDEX_AT]
 FUNCTIONS += """cloche_at cloche_before_at cloche_before_promotion cloche_index_set cloche_indices_left cloche_long_fill cloche_long_fromstr cloche_made_sums cloche_type_of_sums
 cloche_viewed cloche_wide_class cloche_wide_indices""".split()
+FUNCTIONS += """cloche_before_repeat cloche_bits_of_line cloche_bytes_between cloche_bytes_of_line cloche_line_is_too_long cloche_place_in_axis
+cloche_size""".split()
 FLAGS = ["--target=wasm32-unknown-unknown", "-O3", "-DNDEBUG", "-fwrapv", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections",
          "-msimd128", "-mbulk-memory", "-mnontrapping-fptoint", "-msign-ext", "-w"]
 PYTHON = ["-IInclude", "-IInclude/internal", f"-I{HERE}", "-DPy_BUILD_CORE_MODULE"]
@@ -74,7 +76,7 @@ def _units(tree):
     yield HERE / "floats.c", PYTHON
     yield HERE / "products.c", PYTHON
     yield HERE / "orders.c", PYTHON
-    for name in ("indices", "index_casts", "index_loops"):
+    for name in ("indices", "index_casts", "index_loops", "sizes"):
         yield HERE / f"{name}.c", PYTHON
     yield HERE / "scrypt.c", PYTHON + SODIUM_OPTIONS
     for name in SODIUM_FILES:

@@ -10,6 +10,7 @@ import floats_patch
 import indices_patch
 import random_patch
 import rust_extensions
+import sizes_patch
 from interpreter_data import InterpreterData
 from wasm_link import append
 from wasm_module import CALL, CONST, DATA, GET, LEB, LOAD, PAGE, TEE, PatchError, encode, encode_signed, once, uleb, with_locals
@@ -117,4 +118,5 @@ def patch(module):
     databases(module, added.functions)
     floats_patch.patch(module, added.functions)
     indices_patch.patch(module, added.functions)
+    sizes_patch.patch(module, added.functions)
     random_patch.widen(module)

@@ -7,12 +7,14 @@ current one, the place of the stack.
 """
 import re
 
-from wasm_module import CALL, CONST, GET, LEB, LOAD, TEE, encode, once, with_locals
+from wasm_module import CALL, CONST, GET, LEB, LOAD, TEE, PatchError, encode, once, with_locals
 from wasm_text import assemble
 
 # What recurs through C code has so many bytes of the 1 MiB of a thread's stack (src/python/interpreter_threads.cc), and the main thread of its
 # 16 MiB: what takes the least of them for a level, with 16 (json, comparisons), has some 300 for it on the machine's stack of 16 MiB.
 RECURSION = 640 << 10
+# What frees a container within others has so many bytes for a level: at the limit CPython keeps what is left for later.
+FREED = 64
 EXPORTS = {"cloche_thread_start": "pythread_wrapper", "cloche_thread_swap": "PyThreadState_Swap"}
 STACK_POINTER = "__stack_pointer"
 I32_OR, I32_ADD, I32_SUB, DROP, END, STORE, SET = b"\x72", b"\x6a", b"\x6b", b"\x1a", b"\x0b", b"\x36\x02", b"\x21"
@@ -69,6 +71,7 @@ def patch(module):
     sqlite_sleep(module)
     sqlite_busy(module)
     limits(module)
+    frees(module)
     for exported, name in EXPORTS.items():
         module.export(exported, 0, module.index(name))
     module.export(STACK_POINTER, 3, 0)
@@ -145,3 +148,15 @@ def limits(module):
     size = once(re.escape(CONST) + rb"\x80\xee\x8b\x7e", body, "the size of a stack")
     body = body[:size.start()] + signed(-RECURSION) + body[size.end():]
     module.change(name, body)
+
+
+def frees(module):
+    """Containers within containers are freed one by one from where the stack's limit is near, which CPython sees by the place of the stack. That
+    stands still in most functions that free something, while the machine's stack grows."""
+    name = "_Py_Dealloc"
+    body = module.body(name)
+    start = once(re.escape(b"\x23" + encode(0) + SET + b"\1"), body, "the look at the stack")
+    if body.count(b"\x24" + encode(0)) != 2:
+        raise PatchError(f"{name} does not put the stack back")
+    lower = assemble("local.get 1; i32.const FREED; i32.sub; global.set 0", FREED=FREED)
+    module.change(name, body[:start.end()] + lower + body[start.end():])

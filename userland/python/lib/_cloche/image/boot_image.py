@@ -36,7 +36,7 @@ def build(modules=""):
     posix_processes.install()
     linux_calls.install()
     _replace_sockets()
-    from ..libraries import databases, figures, flat_indices, floats, former_names, imports, integers, joins, keys, parallel, ranges, saved_indices, seeds, trees
+    from ..libraries import databases, figures, flat_indices, floats, former_names, imports, integers, joins, keys, parallel, ranges, saved_indices, seeds, sizes, trees
     from ..pictures import install as pictures
     from ..processes import fault_dumps, pseudo_terminals, shared_values, signal_calls, trip
     from ..programs import shadows, streams
@@ -66,6 +66,7 @@ def build(modules=""):
     trees.install()
     saved_indices.install()
     joins.install()
+    sizes.install()
     flat_indices.install()
     floats.install()
     parallel.install()
