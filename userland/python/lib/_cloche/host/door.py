@@ -43,13 +43,20 @@ NUMBERS = {
 def number_of(fd):
     """The number of a descriptor, or of an object with a fileno()."""
     if isinstance(fd, int):
-        return fd
+        return _in_range(fd, 0x7FFFFFFF)
     fileno = getattr(fd, "fileno", None)
     if fileno is None:
         raise TypeError("argument must be an int, or have a fileno() method.")
     number = fileno()
     if not isinstance(number, int):
         raise TypeError("fileno() returned a non-integer")
+    return _in_range(number, 0x7FFFFFFF)
+
+
+def _in_range(number, most):
+    """The number, which fits into 32 bits: nothing of it is cut off."""
+    if not -0x80000000 <= number <= most:
+        raise OverflowError("Python int too large to convert to C int")
     return number
 
 
@@ -104,10 +111,11 @@ class Message(Pointer):
 
 
 def raw(name, *words, frame=None):
-    """The result of a call, negative for an error, and the data area after it."""
+    """The result of a call, negative for an error, and the data area after it. OverflowError for a word of more than 32 bits."""
     marks = 0
     values = list(_NO_WORDS)
     for i, word in enumerate(words):
+        _in_range(word, 0xFFFFFFFF)
         if isinstance(word, Pointer):
             marks |= (0x101 if isinstance(word, Pointers) else 0x10001 if isinstance(word, Message) else 1) << i
         values[i] = word & 0xFFFFFFFF

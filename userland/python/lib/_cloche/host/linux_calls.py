@@ -24,6 +24,7 @@ F_ULOCK, F_LOCK, F_TLOCK, F_TEST = 0, 1, 2, 3
 _CONSTANTS = [name for name in globals() if name.isupper() and not name.startswith("_")]
 _ITIMERSPEC = struct.Struct("<qqqq")  # interval, value
 _ALL_ONES = 0xFFFFFFFF
+_MOST_BYTES = 0x7FFFF000  # of one call, as on Linux
 
 
 # --- bytes -------------------------------------------------------------------------------------------------------
@@ -69,19 +70,19 @@ def sendfile(out_fd, in_fd, offset, count):
         raise ValueError("count cannot be negative")
     frame = Frame()
     at = 0 if offset is None else frame.data(struct.pack("<q", offset))
-    return call("sendfile", out_fd, in_fd, at, count, frame=frame)
+    return call("sendfile", out_fd, in_fd, at, min(count, _MOST_BYTES), frame=frame)
 
 
 def copy_file_range(src, dst, count, offset_src=None, offset_dst=None):
     if count < 0:
         raise ValueError("negative value for 'count' not allowed")
-    return _with_offsets("copy_file_range", (src, dst), (offset_src, offset_dst), count, 0)
+    return _with_offsets("copy_file_range", (src, dst), (offset_src, offset_dst), min(count, _MOST_BYTES), 0)
 
 
 def splice(src, dst, count, offset_src=None, offset_dst=None, flags=0):
     if count < 0:
         raise ValueError("negative value for 'count' not allowed")
-    return _with_offsets("splice", (src, dst), (offset_src, offset_dst), count, flags)
+    return _with_offsets("splice", (src, dst), (offset_src, offset_dst), min(count, _MOST_BYTES), flags)
 
 
 def posix_fallocate(fd, offset, length, /):
