@@ -44,6 +44,7 @@ std::string text_of(const fs::path& path) {
   std::error_code error;
   if (fs::file_size(path, error) > most_config_bytes || error) return {};
   std::ifstream file(path, std::ios::binary);
+  if (!file) throw HostError::from_errno("cannot open " + path.string(), errno);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -247,6 +248,8 @@ Image ImageStore::open(const std::string& name) const {
   Image image;
   image.name = name;
   image.root = open_folder(place / files_folder);
+  if (!image.root && errno != ENOENT && errno != ENOTDIR)
+    throw HostError::from_errno(fmt::format("cannot open the image '{}'", name), errno);
   if (!image.root)
     throw request_error(fmt::format("there is no image '{}': `cloche image pull`, `import` and "
                                     "`make debian` make some",
