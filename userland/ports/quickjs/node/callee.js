@@ -4,6 +4,8 @@ const { std } = internal;
 
 const messages = { 'not a function': 'is not a function', 'not a constructor': 'is not a constructor', 'value is not iterable': 'is not iterable' };
 const letter = /[\p{ID_Continue}$#\u200c\u200d]/u;
+// Where the engine's place is that of a statement.
+const keyword = /^(?:await|case|const|do|else|for|if|in|let|of|return|switch|throw|typeof|var|void|while|yield)$/;
 const found = new Map();
 
 const closing = { ')': '(', ']': '[' };
@@ -73,7 +75,7 @@ module.exports = (message, site) => {
     if (found.size > 1000) return message;
     const line = lineOf(file, row), constructs = line !== undefined && (message === 'not a constructor' || /\bnew\s+$/.test(line.slice(0, column - 1)));
     const text = line === undefined ? null : textAt(line, column - 1, constructs), made = constructs ? messages['not a constructor'] : words;
-    found.set(place, text === null || text.length > 80 || text === 'const' || text === 'let' || text === 'var' ? message : `${text} ${made}`);
+    found.set(place, text === null || text.length > 80 || keyword.test(text) ? message : `${text} ${made}`);
   }
   return found.get(place);
 };
