@@ -104,19 +104,39 @@ TEST(GuestCompiler, NeedsWhatTheSandboxHas) {
   EXPECT_NE(why.sentence().find("which the sandbox does not have"), std::string::npos);
 }
 
+// Compiles for ever, from when it is there until it is told to stop.
+class Endless {
+ public:
+  Endless(GuestCompiler& compiler, std::shared_ptr<MemoryBudget> budget)
+      : thread_([this, &compiler, budget = std::move(budget)] {
+          const CompileFor whom{.budget = budget, .give_up = [this] { return stop_.load(); }};
+          EXPECT_EQ(compiler.compile(compile_bomb(2000, 1000), whom).error().code(), Errno::intr);
+        }) {
+    EXPECT_TRUE(within_a_minute([] { return compiler_lives(getpid()); }));
+  }
+  void stop() {
+    stop_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+// Who wants to compile finds no place, and gives up.
+bool waits(GuestCompiler& compiler, const std::shared_ptr<MemoryBudget>& budget) {
+  int looks = 0;
+  const CompileFor whom{.budget = budget, .give_up = [&] { return ++looks > 3; }};
+  const auto made = compiler.compile(from_wat(answer), whom);
+  return !made && made.error().code() == Errno::intr;
+}
+
 TEST(GuestCompiler, FewWorkAtATimeAndWhoWaitsCanGiveUp) {
   GuestCompiler compiler({.program = program, .max_at_once = 1});
-  std::atomic<bool> stop = false;
-  std::thread first([&] {
-    const CompileFor whom{.budget = nullptr, .give_up = [&] { return stop.load(); }};
-    EXPECT_EQ(compiler.compile(compile_bomb(2000, 1000), whom).error().code(), Errno::intr);
-  });
-  EXPECT_TRUE(within_a_minute([] { return compiler_lives(getpid()); }));
-  int looks = 0;
-  const CompileFor waiting{.budget = nullptr, .give_up = [&] { return ++looks > 3; }};
-  EXPECT_EQ(compiler.compile(from_wat(answer), waiting).error().code(), Errno::intr);
-  stop = true;
-  first.join();
+  Endless first(compiler, nullptr);
+  EXPECT_TRUE(waits(compiler, nullptr));
+  first.stop();
   EXPECT_TRUE(compiler.compile(from_wat(answer), {}));
 }
 
@@ -128,18 +148,10 @@ TEST(GuestCompiler, OneOwnersLeaveAPlaceToOthers) {
     return budget;
   };
   const auto ann = of("ann"), anns_other = of("ann"), bob = of("bob");
-  std::atomic<bool> stop = false;
-  std::thread first([&] {
-    const CompileFor whom{.budget = ann, .give_up = [&] { return stop.load(); }};
-    EXPECT_EQ(compiler.compile(compile_bomb(2000, 1000), whom).error().code(), Errno::intr);
-  });
-  EXPECT_TRUE(within_a_minute([] { return compiler_lives(getpid()); }));
-  int looks = 0;
-  const CompileFor waiting{.budget = anns_other, .give_up = [&] { return ++looks > 3; }};
-  EXPECT_EQ(compiler.compile(from_wat(answer), waiting).error().code(), Errno::intr);
+  Endless first(compiler, ann);
+  EXPECT_TRUE(waits(compiler, anns_other));
   EXPECT_TRUE(compiler.compile(from_wat(answer), {.budget = bob, .give_up = {}}));
-  stop = true;
-  first.join();
+  first.stop();
   EXPECT_TRUE(compiler.compile(from_wat(answer), {.budget = anns_other, .give_up = {}}));
 }
 

@@ -105,10 +105,10 @@ Result<FileClient::Reply> FileClient::receive_part(
   return reply;
 }
 
-Result<FileClient::Reply> FileClient::exchange(const FileRequest& request,
-                                               std::string_view payload) {
-  CLOCHE_TRY(send(request, payload));
-  return receive();
+Result<void> FileClient::send_of(Handle file, FileRequest request, std::string_view payload) {
+  if (!channel_ || file.server != server_) return Errno::io;
+  request.handle = file.number;
+  return send(request, payload);
 }
 
 // A server that had ended before it was asked is replaced; one that ends while it works is an error,
@@ -122,21 +122,18 @@ Result<FileClient::Reply> FileClient::call(const FileRequest& request, std::stri
   return receive();
 }
 
-Result<FileClient::Reply> FileClient::call(Handle file, FileRequest request,
+Result<FileClient::Reply> FileClient::call(Handle file, const FileRequest& request,
                                            std::string_view payload) {
   const MutexLock lock(mutex_);
-  if (!channel_ || file.server != server_) return Errno::io;
-  request.handle = file.number;
-  return exchange(request, payload);
+  CLOCHE_TRY(send_of(file, request, payload));
+  return receive();
 }
 
 Result<FileClient::Reply> FileClient::call_for_part(
-    Handle file, FileRequest request, std::string_view payload,
+    Handle file, const FileRequest& request, std::string_view payload,
     const std::function<double(const Reply& reply)>& part) {
   const MutexLock lock(mutex_);
-  if (!channel_ || file.server != server_) return Errno::io;
-  request.handle = file.number;
-  CLOCHE_TRY(send(request, payload));
+  CLOCHE_TRY(send_of(file, request, payload));
   return receive_part(part);
 }
 

@@ -107,18 +107,20 @@ class FileClient {
   static double whole_part(const Reply& reply);
   // With the lock.
   Result<void> send(const warden::FileRequest& request, std::string_view payload) REQUIRES(mutex_);
+  Result<void> send_of(Handle file, warden::FileRequest request, std::string_view payload)
+      REQUIRES(mutex_);
   Result<Reply> receive(std::chrono::milliseconds limit) REQUIRES(mutex_);
   Result<Reply> receive() REQUIRES(mutex_) { return receive(step_limit_); }
   // Part of what is more than an answer. `part` is how much of a piece has come with a good one.
   Result<Reply> receive_part(const std::function<double(const Reply& reply)>& part)
       REQUIRES(mutex_);
-  Result<Reply> exchange(const warden::FileRequest& request, std::string_view payload)
-      REQUIRES(mutex_);
 
   Result<Reply> call(const warden::FileRequest& request, std::string_view payload);
-  Result<Reply> call_for_part(Handle file, warden::FileRequest request, std::string_view payload,
+  Result<Reply> call(Handle file, const warden::FileRequest& request,
+                     std::string_view payload = {});
+  Result<Reply> call_for_part(Handle file, const warden::FileRequest& request,
+                              std::string_view payload,
                               const std::function<double(const Reply& reply)>& part);
-  Result<Reply> call(Handle file, warden::FileRequest request, std::string_view payload = {});
   Result<void> at(warden::FileRequest request, std::string_view path, std::string_view other = {});
   Result<FileEntry> entry(warden::FileOp op, std::string_view path);
 

@@ -2,19 +2,17 @@
 // libcrypto does the work. What comes in is what a script gives.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/kdf.h>
-#include <openssl/rand.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "host_crypto.h"
+#include "system_random.h"
 
 int bytes_from(JSContext *ctx, JSValueConst value, struct bytes *bytes)
 {
@@ -362,23 +360,6 @@ static JSValue derive_hkdf(JSContext *ctx, JSValueConst self, int argc, JSValueC
   return failed;
 }
 
-// --- Random numbers: the system's own, so that two that go on from one memory have nothing in common ---
-
-static int fill_random(unsigned char *out, int size)
-{
-  for (int done = 0; done < size;) {
-    const ssize_t count = getrandom(out + done, (size_t)(size - done), 0);
-    if (count > 0) done += (int)count;
-    else if (errno != EINTR) return 0;
-  }
-  return 1;
-}
-
-static int has_random(void)
-{
-  return 1;
-}
-
 // primeMake(bits, 1 for a safe one, add, rem) -> its bytes
 static JSValue prime_make(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
@@ -420,7 +401,6 @@ static JSValue equal_bytes(JSContext *ctx, JSValueConst self, int argc, JSValueC
 // cryptoStart(): once, before anything else of crypto
 static JSValue crypto_start(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
-  static const RAND_METHOD system_random = { NULL, fill_random, NULL, NULL, fill_random, has_random };
   if (!RAND_set_rand_method(&system_random)) return throw_openssl(ctx, "no random numbers");
   return JS_UNDEFINED;
 }

@@ -254,7 +254,7 @@ class EventTarget {
     this.#table.set(type, (this.#table.get(type) ?? []).filter((entry) => entry.listener !== listener));
   }
   dispatchEvent(event) {
-    if (!(event instanceof Event)) throw Object.assign(new TypeError(`The "event" argument must be an instance of Event.${require('checks').received(event)}`), { code: 'ERR_INVALID_ARG_TYPE' });
+    if (!(event instanceof Event)) throw require('checks').wrongType('event', 'Event', event);
     if (event._current) throw Object.assign(new Error('The event is already being dispatched'), { code: 'ERR_EVENT_RECURSION' });
     event._target = event._current = this;
     const own = this[`on${event.type}`];

@@ -1,19 +1,12 @@
 // vm: scripts in this context and in others, each a realm of the engine with globals of its own (host_vm.c).
 const { native } = internal;
 const { inspect } = require('util');
+const { wrongType } = require('checks');
 
 const constants = Object.assign(Object.create(null), { USE_MAIN_CONTEXT_DEFAULT_LOADER: Symbol('vm_dynamic_import_main_context_default'), DONT_CONTEXTIFY: Symbol('vm_context_no_contextify') });
 // The realm of each object that a context was made of.
 const realms = new WeakMap();
 
-const received = (value) => {
-  if (value === undefined || value === null) return ` Received ${value}`;
-  if (typeof value === 'function') return ` Received function ${value.name}`;
-  if (typeof value === 'object') return value.constructor?.name ? ` Received an instance of ${value.constructor.name}` : ` Received ${inspect(value, { depth: -1 })}`;
-  const shown = inspect(value, { colors: false });
-  return ` Received type ${typeof value} (${shown.length > 28 ? `${shown.slice(0, 25)}...` : shown})`;
-};
-const wrongType = (name, wanted, value) => Object.assign(new TypeError(`The "${name}" ${name.includes('.') ? 'property' : 'argument'} must be ${wanted}.${received(value)}`), { code: 'ERR_INVALID_ARG_TYPE' });
 const isObject = (value) => value !== null && (typeof value === 'object' || typeof value === 'function');
 
 // What a realm of the engine has and one of V8 has not, and what it has there.
@@ -31,7 +24,7 @@ function prepare(global) {
 }
 
 function isContext(object) {
-  if (!isObject(object)) throw wrongType('object', 'of type object', object);
+  if (!isObject(object)) throw wrongType('object', 'object', object);
   return realms.has(object);
 }
 function realmOf(context) {
@@ -45,8 +38,8 @@ function createContext(object = {}, options = {}) {
     return global;
   }
   if (isContext(object)) return object;
-  if (!isObject(options)) throw wrongType('options', 'of type object', options);
-  for (const name of ['name', 'origin']) if (options[name] !== undefined && typeof options[name] !== 'string') throw wrongType(`options.${name}`, 'of type string', options[name]);
+  if (!isObject(options)) throw wrongType('options', 'object', options);
+  for (const name of ['name', 'origin']) if (options[name] !== undefined && typeof options[name] !== 'string') throw wrongType(`options.${name}`, 'string', options[name]);
   realms.set(object, native.newRealm(prepare, object));
   return object;
 }
@@ -54,16 +47,16 @@ function createContext(object = {}, options = {}) {
 const optionsOf = (options) => {
   if (typeof options === 'string') return { filename: options };
   if (options === undefined) return {};
-  if (!isObject(options)) throw wrongType('options', 'of type object', options);
+  if (!isObject(options)) throw wrongType('options', 'object', options);
   return options;
 };
 const compile = (source, { filename = 'evalmachine.<anonymous>', lineOffset = 0 }) => {
-  if (typeof filename !== 'string') throw wrongType('options.filename', 'of type string', filename);
+  if (typeof filename !== 'string') throw wrongType('options.filename', 'string', filename);
   return native.compileScript(source, filename, 1 + lineOffset);
 };
 function timeOf({ timeout }) {
   if (timeout === undefined) return 0;
-  if (typeof timeout !== 'number') throw wrongType('options.timeout', 'of type number', timeout);
+  if (typeof timeout !== 'number') throw wrongType('options.timeout', 'number', timeout);
   if (!Number.isInteger(timeout) || timeout <= 0 || timeout > 2 ** 32 - 1)
     throw Object.assign(new RangeError(`The value of "options.timeout" is out of range. It must be ${Number.isInteger(timeout) ? '>= 1 && <= 4294967295' : 'an integer'}. Received ${inspect(timeout)}`), { code: 'ERR_OUT_OF_RANGE' });
   return timeout;
@@ -95,8 +88,8 @@ const runInNewContext = (source, object, options) => runInContext(source, create
 const runInThisContext = (source, options) => new Script(source, options).runInThisContext(typeof options === 'string' ? undefined : options);
 
 function compileFunction(source, names = [], options = {}) {
-  if (typeof source !== 'string') throw wrongType('code', 'of type string', source);
-  if (!Array.isArray(names)) throw wrongType('params', 'an instance of Array', names);
+  if (typeof source !== 'string') throw wrongType('code', 'string', source);
+  if (!Array.isArray(names)) throw wrongType('params', 'Array', names);
   const { parsingContext, contextExtensions = [] } = options, realm = parsingContext === undefined ? undefined : realmOf(parsingContext);
   const text = `(function (${names.join(',')}) {${source}\n})`;
   // What ends the function by itself is none, and no method either.

@@ -1,0 +1,1 @@
+../quickjs/system_random.h
