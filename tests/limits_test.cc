@@ -234,7 +234,7 @@ TEST(Limits, ProcessesThatCallNothingShareTheMemoryLimit) {
 
 TEST(Limits, TheCompilerOfAProgramEndsWithTheRun) {
   const auto sandbox = make_sandbox();
-  bring(*sandbox, "bomb", wasm::compile_bomb(60, 100, 5000));
+  bring(*sandbox, "bomb", wasm::slow_compile_bomb());
   for (const RunOptions& options :
        {RunOptions{.script = "./bomb", .timeout = milliseconds(500)},
         RunOptions{.argv = {"/workspace/bomb"}, .timeout = milliseconds(500)}}) {

@@ -77,6 +77,8 @@ std::vector<std::byte> compile_bomb(std::uint32_t locals, std::uint32_t loops,
   return module;
 }
 
+std::vector<std::byte> slow_compile_bomb() { return compile_bomb(60, 100, 5000); }
+
 bool compiler_lives(int parent) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     std::ifstream file(entry.path() / "cmdline");

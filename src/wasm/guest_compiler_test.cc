@@ -90,7 +90,7 @@ TEST(GuestCompiler, IsChargedToTheBudgetWhileItWorksAndEndsWhenItIsGivenUp) {
                           charged = budget->used_bytes();
                           return compiler_lives(getpid());
                         }};
-  EXPECT_EQ(compiler.compile(compile_bomb(2000, 1000), whom).error().code(), Errno::intr);
+  EXPECT_EQ(compiler.compile(slow_compile_bomb(), whom).error().code(), Errno::intr);
   EXPECT_GE(charged, 40U << 20);
   EXPECT_EQ(budget->used_bytes(), 0U);
   EXPECT_FALSE(compiler_lives(getpid()));
@@ -104,13 +104,13 @@ TEST(GuestCompiler, NeedsWhatTheSandboxHas) {
   EXPECT_NE(why.sentence().find("which the sandbox does not have"), std::string::npos);
 }
 
-// Compiles for ever, from when it is there until it is told to stop.
+// Compiles from when it is there until it is told to stop.
 class Endless {
  public:
   Endless(GuestCompiler& compiler, std::shared_ptr<MemoryBudget> budget)
       : thread_([this, &compiler, budget = std::move(budget)] {
           const CompileFor whom{.budget = budget, .give_up = [this] { return stop_.load(); }};
-          EXPECT_EQ(compiler.compile(compile_bomb(2000, 1000), whom).error().code(), Errno::intr);
+          EXPECT_EQ(compiler.compile(slow_compile_bomb(), whom).error().code(), Errno::intr);
         }) {
     EXPECT_TRUE(within_a_minute([] { return compiler_lives(getpid()); }));
   }
@@ -158,7 +158,7 @@ TEST(GuestCompiler, OneOwnersLeaveAPlaceToOthers) {
 TEST(GuestCompiler, DiesWithItsParent) {
   const pid_t parent = fork();
   if (parent == 0) {
-    (void)GuestCompiler({.program = program}).compile(compile_bomb(2000, 1000), {});
+    (void)GuestCompiler({.program = program}).compile(slow_compile_bomb(), {});
     _exit(0);
   }
   ASSERT_GT(parent, 0);
