@@ -113,12 +113,16 @@ Result<void> FileClient::send_of(Handle file, FileRequest request, std::string_v
 
 // A server that had ended before it was asked is replaced; one that ends while it works is an error,
 // because nobody knows how far it came. So is a box that has ended.
+Result<void> FileClient::send_anew(const FileRequest& request, std::string_view payload) {
+  const Result<void> sent = send(request, payload);
+  if (sent || sent.error() != Errno::pipe) return sent;
+  if (!send(request, payload)) return Errno::io;
+  return {};
+}
+
 Result<FileClient::Reply> FileClient::call(const FileRequest& request, std::string_view payload) {
   const MutexLock lock(mutex_);
-  if (const Result<void> sent = send(request, payload); !sent) {
-    if (sent.error() != Errno::pipe) return sent.error();
-    if (!send(request, payload)) return Errno::io;
-  }
+  CLOCHE_TRY(send_anew(request, payload));
   return receive();
 }
 
@@ -240,17 +244,19 @@ Result<std::vector<FileEntry>> FileClient::list(std::string_view path, std::size
     return static_cast<double>(reply.bytes.size()) / warden::most_piece;
   };
   const MutexLock lock(mutex_);
-  Result<void> sent = send({.op = FileOp::list}, payload);
-  if (!sent && sent.error() == Errno::pipe) sent = send({.op = FileOp::list}, payload);
-  if (!sent) return sent.error() == Errno::pipe ? Errno::io : sent.error();
+  CLOCHE_TRY(send_anew({.op = FileOp::list}, payload));
   Result<Reply> reply = receive();
   std::vector<FileEntry> entries;
   for (;;) {
     if (!reply) return reply.error();
     std::string_view bytes = reply->bytes;
     while (!bytes.empty()) {
-      CLOCHE_ASSIGN(FileEntry entry, take_entry(bytes));
-      entries.push_back(std::move(entry));
+      Result<FileEntry> entry = take_entry(bytes);
+      if (!entry) {
+        channel_.reset();  // of what it says next nothing is to be believed
+        return entry.error();
+      }
+      entries.push_back(*std::move(entry));
     }
     if (reply->answer.last != 0) return entries;
     if (entries.size() > most) {

@@ -107,6 +107,9 @@ class FileClient {
   static double whole_part(const Reply& reply);
   // With the lock.
   Result<void> send(const warden::FileRequest& request, std::string_view payload) REQUIRES(mutex_);
+  // Without an open file, so that another server can be asked.
+  Result<void> send_anew(const warden::FileRequest& request, std::string_view payload)
+      REQUIRES(mutex_);
   Result<void> send_of(Handle file, warden::FileRequest request, std::string_view payload)
       REQUIRES(mutex_);
   Result<Reply> receive(std::chrono::milliseconds limit) REQUIRES(mutex_);

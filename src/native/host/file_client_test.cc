@@ -33,6 +33,28 @@ TEST(FileClient, AListWithoutAnEndIsNone) {
   EXPECT_FALSE(entries);
 }
 
+// What comes after a piece that is none of a list is no answer to the next question.
+TEST(FileClient, WhoAnswersNoListIsAskedNothingMore) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+  UniqueFd own(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  const struct {
+    warden::FileAnswer answer{.last = 0};
+    char rest = 'x';
+  } piece;
+  ASSERT_TRUE(warden::send_record(theirs.get(), piece));
+  ASSERT_TRUE(warden::send_record(theirs.get(), warden::FileAnswer{.last = 1}));
+  int servers = 0;
+  FileClient files([&]() -> Result<UniqueFd> {
+    if (++servers == 1) return std::move(own);
+    return Errno::again;
+  });
+  EXPECT_EQ(files.list("/", 10).error(), Errno::io);
+  EXPECT_FALSE(files.remove("/f"));
+  EXPECT_EQ(servers, 2);
+}
+
 // One that has answered all that will ever be asked, and takes nothing.
 TEST(FileClient, AServerThatTakesNoRequestIsGivenUp) {
   constexpr int most_answers = 100'000;
