@@ -73,15 +73,24 @@ def guest_programs() -> list[dict]:
     made = []
     for recipe in sorted((ROOT / "userland/ports").glob("*/port.toml")):
         port = tomllib.loads(recipe.read_text())
-        sources = [(port["name"], port, port.get("source"))]
-        sources += [(name, extra, extra) for name, extra in port.get("extra", {}).items()]
-        for name, about, source in sources:
-            if not source:
-                continue
-            purl = f"pkg:deb/debian/{source['package']}@{about['version']}?arch=source" if source.get("kind") == "debian" else None
-            made.append(package(f"{name} (guest program)", about["version"], expression(about["licence"]), "NOASSERTION",
-                                source.get("sha256"), purl))
+        shared = port["source"].get("library")
+        made.append(source_package(f"{port['name']} (guest program)", port, guest_library(shared)["source"] if shared else port["source"]))
+        made += [source_package(f"{name} (guest program)", extra, extra) for name, extra in port.get("extra", {}).items()]
     return made
+
+
+def guest_library(name: str) -> dict:
+    return tomllib.loads((ROOT / "userland/libraries" / name / "library.toml").read_text())
+
+
+def guest_libraries() -> list[dict]:
+    found = [guest_library(path.parent.name) for path in sorted((ROOT / "userland/libraries").glob("*/library.toml"))]
+    return [source_package(f"{library['name']} (library of guest programs)", library, library["source"]) for library in found]
+
+
+def source_package(name: str, about: dict, source: dict) -> dict:
+    purl = f"pkg:deb/debian/{source['package']}@{about['version']}?arch=source" if source["kind"] == "debian" else None
+    return package(name, about["version"], expression(about["licence"]), "NOASSERTION", source["sha256"], purl)
 
 
 def interpreter_extensions() -> list[dict]:
@@ -114,7 +123,7 @@ def linked_libraries(licences: dict[str, str]) -> list[dict]:
 def document(machine: str) -> dict:
     licences = licence_rows()
     product = package("cloche", VERSION, "Apache-2.0", "NOASSERTION")
-    parts = registry_parts(machine, licences) + guest_programs() + interpreter_extensions() + interpreter_crates() + linked_libraries(licences)
+    parts = registry_parts(machine, licences) + guest_programs() + guest_libraries() + interpreter_extensions() + interpreter_crates() + linked_libraries(licences)
     unique = {part["SPDXID"]: part for part in parts}
     digest = hashlib.sha256(json.dumps(unique, sort_keys=True).encode()).hexdigest()
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", DEFAULT_EPOCH))))

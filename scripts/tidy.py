@@ -336,7 +336,7 @@ def rule_dependencies(_):
             name = line.partition("#")[0].partition("|")[0].strip()
             if name and f"`{name}`" not in page:
                 yield f"{listing}:{number}: docs/dependencies.md does not name {name}"
-    pins = ["third_party.lock.toml", *with_suffix(".toml", under="userland/ports/"), *with_suffix(".toml", under="userland/python/"),
+    pins = ["third_party.lock.toml", *(name for part in ("libraries", "ports", "python") for name in with_suffix(".toml", under=f"userland/{part}/")),
             *with_suffix(".py", under="userland/build/")]
     for name in pins:
         for number, line in lines(name):

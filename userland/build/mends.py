@@ -1,4 +1,4 @@
-"""What Debian has mended since somebody looked, in what guests' programs are made of: the ports, musl, C code in the interpreter.
+"""What Debian has mended since somebody looked, in what guests' programs are made of: the ports, their libraries, musl, C code in the interpreter.
 
     python3 userland/build/mends.py          prints what is new, or has been rewritten; 1 where there is any
     python3 userland/build/mends.py --seen   writes down that all of it was judged
@@ -11,6 +11,7 @@ import pathlib
 import sys
 import tomllib
 
+import libraries
 import musl
 import ports
 import sources
@@ -23,6 +24,7 @@ EXTENSIONS = USERLAND / "python" / "extensions" / "extensions.toml"
 def debian_sources():
     """The source tables of Debian's packages, one for each archive, with what is taken of their patches."""
     used = [musl.SOURCE, *tomllib.loads(EXTENSIONS.read_text())["part"].values()]
+    used += [library.source for library in libraries.load_all()]
     for port in ports.load_all():
         used += [port.source, *port.extra.values()]
     tables = {}

@@ -7,7 +7,7 @@ import pathlib
 import sys
 import tomllib
 
-import libcrypto
+import libraries
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 def extensions():
     """What is linked into the interpreter beside what its wheel has."""
     recipes = [tomllib.loads((ROOT / "userland/python" / name).read_text()) for name in ("extensions/extensions.toml", "rust/packages.toml")]
-    parts = {"openssl": libcrypto.source()}
+    parts = {name: libraries.load(name).part() for name in ("ncurses", "openssl")}
     for recipe in recipes:
         parts |= recipe["part"]
     return [{"name": name, **part} for name, part in sorted(parts.items())]

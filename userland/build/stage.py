@@ -59,7 +59,7 @@ def _program(port):
     patches = [f"userland/ports/{port.folder.name}/patches/{p.name}"
                for p in sorted((port.folder / "patches").glob("*.patch"))]
     return {"name": port.name, "version": port.version, "licence": port.licence, "commands": list(port.commands),
-            "source": source, "parts": [{"name": name, **part} for name, part in sorted(port.extra.items())],
+            "source": source, "parts": [{"name": name, **part} for name, part in port.parts().items()],
             "recipe": f"userland/ports/{port.folder.name}", "patches": patches}
 
 

@@ -24,6 +24,7 @@ from pathlib import Path
 import bundle
 import extensions
 import guest_patch
+import libraries
 import library_sources
 import rust_extensions
 import zone_files
@@ -231,7 +232,7 @@ def is_fresh(target: Path, inputs: list[Path], stamp: Path, choice: str) -> bool
 
 def make_guest(source: Path, target: Path) -> None:
     inputs = [source, *HERE.glob("*.py"), *HERE.glob("extensions/*"), *HERE.glob("rust/*"), HERE / "lib" / "_cloche" / "host" / "linux_errors.py",
-              *rust_extensions.libcrypto.INPUTS]
+              *libraries.inputs(rust_extensions.CRYPTO), *libraries.inputs(extensions.CURSES)]
     try:
         if not target.is_symlink() and all(path.stat().st_mtime <= target.stat().st_mtime for path in inputs):
             return

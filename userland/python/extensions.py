@@ -6,14 +6,16 @@ import os
 import shlex
 import sys
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "build"))
 
+import libraries  # noqa: E402
 import musl  # noqa: E402
-import ports  # noqa: E402
+import recipes  # noqa: E402
 import sources  # noqa: E402
-from common import (BuildError, cache_root, content_hash, install_folder, locked, run_logged, say, scratch_folder, tell, tool,  # noqa: E402, F401
+from common import (BuildError, cache_root, ccache_if_built_before, content_hash, install_folder, locked, run_logged, say, scratch_folder, tell, tool,  # noqa: E402, F401
                     toolchain_id)
 
 HERE = Path(__file__).resolve().parent / "extensions"
@@ -48,6 +50,7 @@ SODIUM_OPTIONS = [f"-I{SODIUM}/include/sodium", f"-I{SODIUM}/include", f"-I{SODI
 SODIUM_FILES = """crypto_pwhash/scryptsalsa208sha256/nosse/pwhash_scryptsalsa208sha256_nosse crypto_pwhash/scryptsalsa208sha256/pbkdf2-sha256
 crypto_pwhash/scryptsalsa208sha256/scrypt_platform crypto_auth/hmacsha256/auth_hmacsha256 crypto_hash/sha256/cp/hash_sha256_cp""".split()
 
+CURSES = "ncurses"  # of userland/libraries
 NCURSES = "../ncurses"
 CURSES_OPTIONS = ["-include", str(HERE / "terminal.h"), f"-I{NCURSES}/include", f"-I{NCURSES}/panel", *(f"-DHAVE_{name}=1" for name in """
 NCURSESW CURSES_H PANEL_H TERM_H CURSES_FILTER CURSES_HAS_KEY CURSES_IMMEDOK CURSES_IS_PAD CURSES_IS_TERM_RESIZED CURSES_RESIZETERM
@@ -95,47 +98,64 @@ def _units(tree):
 def linked(table_base, data_base):
     """The code as a module whose functions begin at `table_base` in the table and whose data is at `data_base`."""
     sysroot = musl.build_sysroot(1)
-    key = content_hash("python-extensions", toolchain_id(), sysroot.name, HERE, Path(__file__), ports.CONFIG_SITE, ports.USERLAND / "cc", table_base, data_base)
+    curses = _curses(sysroot)
+    key = content_hash("python-extensions", toolchain_id(), sysroot.name, curses.name, HERE, Path(__file__), table_base, data_base)
     final = cache_root() / f"python-extensions-{key}"
     with locked(cache_root() / "locks" / "python-extensions"):
         if not final.exists():
             archives = {name: sources.fetch(part) for name, part in parts().items()}
             say("building the interpreter's extensions")
-            log = cache_root() / "logs" / "python-extensions.log"
-            log.parent.mkdir(parents=True, exist_ok=True)
-            log.write_bytes(b"")
+            log = recipes.new_log("python-extensions")
             with scratch_folder("python-extensions") as scratch:
                 for name, archive in archives.items():
                     sources.unpack(archive, scratch / name)
+                (scratch / "ncurses").symlink_to(curses)
                 tree, out = scratch / "cpython", scratch / "out"
                 out.mkdir()
                 run_logged([sys.executable, "-B", HERE / "edit.py"], log, tree)
-                _make_ncurses(scratch / "ncurses", sysroot, log)
                 _compile(tree, sysroot, table_base, data_base, log, out / "extensions.wasm")
                 install_folder(out, final)
     return (final / "extensions.wasm").read_bytes()
 
 
-def _make_ncurses(tree, sysroot, log):
-    """libncursesw.a and libpanelw.a, without descriptions of terminals: those are in the system's /usr/share/terminfo."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "CLOCHE_CACHE", "XDG_CACHE_HOME") if name in os.environ}
-    env = kept | {"LC_ALL": "C", "CC": f"{ports.USERLAND}/cc", "AR": tool("llvm-ar"), "RANLIB": tool("llvm-ranlib"), "CLOCHE_SYSROOT": str(sysroot),
-                  "CONFIG_SITE": str(ports.CONFIG_SITE), "CONFIG_SHELL": "/bin/sh", "CFLAGS": "-O2 -w", "cf_cv_working_poll": "yes",
-                  "PKG_CONFIG_LIBDIR": "/nonexistent"}
+def _curses(sysroot):
+    """The folder that has ncurses, compiled as the interpreter is, without descriptions of terminals: those are in the system's
+    /usr/share/terminfo."""
+    recipe = [Path(__file__), HERE / "terminal.h", *libraries.inputs(CURSES)]
+    final = cache_root() / f"python-curses-{content_hash('python-curses', toolchain_id(), sysroot.name, *recipe)}"
+    with locked(cache_root() / "locks" / "python-curses"):
+        if not final.exists():
+            say("building the interpreter's curses")
+            log = recipes.new_log("python-curses")
+            with scratch_folder("python-curses") as scratch:
+                recipes.unpack(libraries.load(CURSES).source, scratch / "tree", log)
+                _make_curses(scratch / "tree", recipes.environment("python-curses", sysroot, scratch, f" -j{os.cpu_count()}"), sysroot, log)
+                install_folder(scratch / "tree", final)
+    os.utime(final)
+    return final
+
+
+def _make_curses(tree, env, sysroot, log):
+    """include/, panel/, libncursesw.a and libpanelw.a."""
+    env |= {"CFLAGS": "-O2 -w", "cf_cv_working_poll": "yes", "PKG_CONFIG_LIBDIR": "/nonexistent"}
     machine = "x86_64-pc-linux-gnu"  # any that is another than the guests'
-    run_logged(["./configure", f"--host={ports.HOST_TRIPLE}", f"--build={machine}", *NCURSES_CONFIGURE], log, tree, env)
+    run_logged(["./configure", f"--host={recipes.HOST_TRIPLE}", f"--build={machine}", *NCURSES_CONFIGURE], log, tree, env)
     compiler = shlex.join(map(str, [tool("clang"), *FLAGS, f"--sysroot={sysroot}", "-D__linux__=1", "-D__unix__=1", "-include", HERE / "terminal.h"]))
     run_logged(["make", "-C", "include"], log, tree, env)
     for part in ("ncurses", "panel"):
-        run_logged(["make", f"-j{os.cpu_count()}", "-C", part, f"CC={compiler}", "CFLAGS=", "libs"], log, tree, env)
+        run_logged(["make", "-C", part, f"CC={compiler}", "CFLAGS=", "libs"], log, tree, env)
 
 
 def _compile(tree, sysroot, table_base, data_base, log, out):
-    objects = []
-    for number, (source, options) in enumerate(_units(tree)):
-        objects.append(f"{number}-{Path(source).stem}.o")
-        run_logged([tool("clang"), *FLAGS, f"--sysroot={sysroot}", "-include", HERE / "interpreter.h", *options, "-c", source, "-o", objects[-1]],
-                   log, tree)
+    compiler = [*filter(None, [ccache_if_built_before("python-extensions")]), tool("clang"), *FLAGS, f"--sysroot={sysroot}", "-include", HERE / "interpreter.h"]
+
+    def compiled(number, source, options):
+        made = f"{number}-{Path(source).stem}.o"
+        run_logged([*compiler, *options, "-c", source, "-o", made], log, tree)
+        return made
+
+    with ThreadPoolExecutor(os.cpu_count()) as beside:
+        objects = [*beside.map(compiled, *zip(*((number, *unit) for number, unit in enumerate(_units(tree)))))]
     run_logged([tool("llvm-ar"), "x", sysroot / "lib" / "libc.a", *(f"{name}.o" for name in LIBC_MEMBERS)], log, tree)
     objects += [f"{name}.o" for name in LIBC_MEMBERS]
     objects += [f"{NCURSES}/lib/libncursesw.a", f"{NCURSES}/lib/libpanelw.a"]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "build"))
 
-import libcrypto  # noqa: E402
+import libraries  # noqa: E402
 import musl  # noqa: E402
 import sources  # noqa: E402
 from common import (CRATES, BuildError, cache_root, content_hash, install_folder, locked, run_logged, say, scratch_folder, tool,  # noqa: E402
@@ -28,6 +28,7 @@ RECIPE = HERE / "packages.toml"
 TARGET = "wasm32-wasip1"
 FEATURES = ("simd128", "bulk-memory", "nontrapping-fptoint", "sign-ext")
 LIBRARY = "libextensions.a"
+CRYPTO = "openssl"  # of userland/libraries
 # What PyO3 would ask an interpreter of the machine that builds.
 INTERPRETER = """implementation=CPython
 version=3.15
@@ -66,7 +67,7 @@ def library():
     rustc, cargo = _compiler()
     sysroot = musl.build_sysroot(1)
     version = subprocess.run([rustc, "-vV"], capture_output=True, text=True, check=True).stdout
-    key = content_hash("python-rust", version, toolchain_id(), sysroot.name, libcrypto.key(sysroot), HERE, Path(__file__))
+    key = content_hash("python-rust", version, toolchain_id(), sysroot.name, libraries.key(CRYPTO, sysroot), HERE, Path(__file__))
     final = cache_root() / f"python-rust-{key}"
     if not final.exists():
         with locked(cache_root() / "locks" / "python-rust"):
@@ -89,7 +90,7 @@ def _make(final, rustc, cargo, sysroot):
             sources.unpack(archive, tree / name)
             _edit(tree / name, parts()[name].get("edits", ()))
         (tree / "Cargo.lock").write_text((HERE / "crates.lock").read_text().replace('"registry"', f'"{CRATES}"'))
-        crypto, used = libcrypto.build(sysroot)
+        crypto, used = libraries.build(CRYPTO, sysroot)
         used += _compile(tree, rustc, cargo, sysroot, crypto, log)
         out = scratch / "out"
         out.mkdir()
@@ -119,7 +120,7 @@ def _compile(tree, rustc, cargo, sysroot, crypto, log):
     machine = TARGET.replace("-", "_")
     env = kept | {"RUSTC": rustc, "RUSTC_BOOTSTRAP": "1", "PYO3_CONFIG_FILE": str(settings), "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags),
                   "CARGO_TARGET_DIR": str(tree / "target"), "CARGO_INCREMENTAL": "0",
-                  "OPENSSL_LIB_DIR": str(crypto), "OPENSSL_INCLUDE_DIR": str(crypto / "include"), "OPENSSL_LIBS": "crypto", "OPENSSL_STATIC": "1",
+                  "OPENSSL_LIB_DIR": str(crypto / "lib"), "OPENSSL_INCLUDE_DIR": str(crypto / "include"), "OPENSSL_LIBS": "crypto", "OPENSSL_STATIC": "1",
                   "CRYPTOGRAPHY_BUILD_OPENSSL_NO_LEGACY": "1",
                   f"CC_{machine}": tool("clang"), f"AR_{machine}": tool("llvm-ar"), f"CFLAGS_{machine}": shlex.join(in_c)}
     return run_logged([cargo, "build", "--release", "--locked", "--target", TARGET, "-Zbuild-std=std,panic_abort"], log, tree, env)

@@ -1,8 +1,5 @@
 # curl, with TLS by the host (host_tls.c), zlib, and HTTP/1.1; without threads, so names are resolved in place.
-zlib=$EXTRA/zlib
-(cd "$zlib" && for file in adler32 compress crc32 deflate inffast inflate inftrees trees uncompr zutil gzclose gzlib gzread gzwrite; do
-  $CC -O2 -Wno-everything -DHAVE_UNISTD_H -D_LARGEFILE64_SOURCE=0 -c $file.c
-done; mkdir include lib; cp zlib.h zconf.h include/; $AR rcs lib/libz.a ./*.o)
+zlib=$LIBRARIES/zlib
 cp "$PORT/host_tls.c" lib/vtls/bearssl.c
 export CFLAGS="-O2 -Wno-everything" CPPFLAGS="-DUSE_BEARSSL=1 -I$zlib/include" LDFLAGS="-L$zlib/lib" LIBS="-lz"
 # A name is resolved by the host, soon or not at all: no alarm, which knows no less than a second.

@@ -1,8 +1,5 @@
 # git: one program, its daemon and its shell scripts. Without Perl and Tcl.
-zlib=$EXTRA/zlib
-(cd "$zlib" && for file in adler32 compress crc32 deflate inffast inflate inftrees trees uncompr zutil gzclose gzlib gzread gzwrite; do
-  $CC -O2 -Wno-everything -DHAVE_UNISTD_H -D_LARGEFILE64_SOURCE=0 -c $file.c
-done; mkdir include lib; cp zlib.h zconf.h include/; $AR rcs lib/libz.a ./*.o)
+zlib=$LIBRARIES/zlib
 cp "$PORT/config.mak" config.mak
 export GIT_CEILING_DIRECTORIES=/
 tools="uname_S=Linux uname_R=6.1 uname_M=wasm32 AR=$AR"

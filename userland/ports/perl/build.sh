@@ -66,14 +66,6 @@ while read -r folder file module more; do
   done
   modules="${modules:-} $module"
 done < "$PORT/extensions"
-libraries() {
-  for name in $2; do
-    printf '%s/%s.o: %s/%s.c\n\tcd %s && $(CC) -O2 -Wno-everything %s -c %s.c\n' "$1" "$name" "$1" "$name" "$1" "$3" "$name" >> core.mk
-    objects="$objects $1/$name.o"
-  done
-}
-libraries "$EXTRA/zlib" "adler32 compress crc32 deflate infback inffast inflate inftrees trees uncompr zutil" "-DHAVE_UNISTD_H -D_LARGEFILE64_SOURCE=0"
-libraries "$EXTRA/bzip2" "blocksort bzlib compress crctable decompress huffman randtable" "-DBZ_NO_STDIO"
 
 for module in $modules; do
   echo "void boot_$(echo "$module" | sed 's/::/__/g')(pTHX_ CV *cv);"
@@ -86,7 +78,7 @@ sed -e '/^static void xs_init (pTHX);/i #include "boot_declare.h"\n#include "lin
   -e '/^xs_init(pTHX)/,/^}/s/PERL_UNUSED_CONTEXT;/newXS("XSLoader::define_bootstrap", define_bootstrap, __FILE__);\n    newXS("IPC::Open3::start_program", start_program, __FILE__);/' miniperlmain.c > perlmain.c
 printf 'perlmain.o: perlmain.c\n\t$(CC) $(FLAGS) -c -o $@ $<\nall: perlmain.o%s\n' "$objects" >> core.mk
 make -r -f core.mk all FLAGS="$flags"
-$CC -o "$OUT/usr/bin/perl" perlmain.o $objects
+$CC -o "$OUT/usr/bin/perl" perlmain.o $objects "$LIBRARIES/zlib/lib/libz.a" "$LIBRARIES/bzip2/lib/libbz2.a"
 $STRIP "$OUT/usr/bin/perl"
 
 # The library: what is Perl. Other programs of perl's own, documentation and tests are left out.

@@ -2,7 +2,7 @@
 # libwebp's folder.
 jpeg_at := $(EXTRA)/libjpeg-turbo
 tiff_at := $(EXTRA)/tiff/libtiff
-zlib_at := $(EXTRA)/zlib
+zlib_at := $(LIBRARIES)/zlib
 openjpeg_at := $(EXTRA)/openjpeg/src/lib/openjp2
 freetype_at := $(EXTRA)/freetype
 quick := -O2 -msimd128 -Wno-everything -DNDEBUG
@@ -18,7 +18,6 @@ webp := $(patsubst %.c,%.o,$(filter-out $(other_cpus),$(wildcard src/dec/*.c src
   sharpyuv/*.c)))
 tiff := $(patsubst %,$(tiff_at)/tif_%.o,aux close codec color compress dir dirinfo dirread dirwrite dumpmode error extension fax3 fax3sm flush \
   getimage hash_set jpeg luv lzw next ojpeg open packbits pixarlog predict print read strip swab thunder tile unix version warning webp write zip)
-zlib := $(patsubst %,$(zlib_at)/%.o,adler32 compress crc32 deflate inffast inflate inftrees trees uncompr zutil)
 openjpeg := $(patsubst %,$(openjpeg_at)/%.o,bio cio dwt event function_list ht_dec image invert j2k jp2 mct mqc openjpeg opj_clock opj_malloc pi \
   sparse_array t1 t2 tcd tgt thread)
 freetype := $(patsubst %,$(freetype_at)/src/%.o,autofit/autofit base/ftbase base/ftbitmap base/ftdebug base/ftglyph base/ftinit base/ftmm \
@@ -28,14 +27,13 @@ freetype := $(patsubst %,$(freetype_at)/src/%.o,autofit/autofit base/ftbase base
 .DEFAULT_GOAL := pictures
 include $(PORT)/avif.mk
 
-pictures: $(ours:%=%.o) $(jpeg) $(webp) $(tiff) $(zlib) $(openjpeg) $(freetype) $(avif) $(dav1d) $(dav1d_8) $(dav1d_16) $(aom)
+pictures: $(ours:%=%.o) $(jpeg) $(webp) $(tiff) $(openjpeg) $(freetype) $(avif) $(dav1d) $(dav1d_8) $(dav1d_16) $(aom) $(zlib_at)/lib/libz.a
 	$(CC) -o $@ $^
 $(ours:%=%.o): flags := -O2 -Wall -Wextra -Werror -I$(PORT)/config -I. -I$(jpeg_at) -I$(tiff_at) -I$(openjpeg_at) -I$(freetype_at)/include \
   -I$(avif_at)/include
 $(jpeg): flags := $(quick) -I$(PORT)/config -I$(jpeg_at)
 $(webp): flags := $(quick) -I.
-$(tiff): flags := $(quick) -DALLOW_TIFF_NON_EXT_ALLOC_FUNCTIONS -I$(PORT)/config -I$(tiff_at) -I$(jpeg_at) -I$(zlib_at) -Isrc
-$(zlib): flags := $(quick) -DHAVE_UNISTD_H
+$(tiff): flags := $(quick) -DALLOW_TIFF_NON_EXT_ALLOC_FUNCTIONS -I$(PORT)/config -I$(tiff_at) -I$(jpeg_at) -I$(zlib_at)/include -Isrc
 $(openjpeg): flags := $(quick) -DOPJ_STATIC -I$(PORT)/config -I$(openjpeg_at)
 $(freetype): flags := -O2 -Wno-everything -DFT2_BUILD_LIBRARY -DFT_CONFIG_MODULES_H='<ftmodule.h>' -I$(PORT)/config \
   -I$(freetype_at)/include

@@ -1,8 +1,9 @@
 # procps, with curses for top and watch.
 export CFLAGS="-O2 -Wno-everything -Dfork=vfork" CPPFLAGS=
-. "$PORT/ncurses.sh"
-export CPPFLAGS="-I$root/usr/include" LDFLAGS="-L$root/usr/lib"
-ln -s libncursesw.a "$root/usr/lib/libtinfo.a"
+curses=$LIBRARIES/ncurses
+mkdir curses
+ln -s "$curses/lib/libncursesw.a" curses/libtinfo.a
+export CPPFLAGS="-I$curses/include" LDFLAGS="-L$curses/lib -L$PWD/curses"
 ./configure --host="$HOST" --prefix=/usr --disable-nls --disable-shared --enable-watch8bit --without-systemd --disable-numa --disable-modern-top \
   --enable-kill --enable-pidof --disable-dependency-tracking
 make src/ps/pscommand src/free src/uptime src/pgrep src/pidof src/kill src/pmap src/pwdx src/vmstat src/top/top src/watch

@@ -1,9 +1,7 @@
 # QuickJS-ng: its own program under the name qjs, and node: the same engine with our modules, zlib, Brotli and OpenSSL's libcrypto. Rust crates carry the C source of
 # two. sucrase, which is JavaScript, takes the types out of TypeScript, and web-streams-polyfill has the streams of the web.
-zlib=$EXTRA/zlib
-(cd "$zlib" && for file in adler32 crc32 deflate inffast inflate inftrees trees zutil; do
-  $CC -O2 -Wno-everything -DHAVE_UNISTD_H -D_LARGEFILE64_SOURCE=0 -c $file.c
-done)
+zlib=$LIBRARIES/zlib
+crypto=$LIBRARIES/openssl
 brotli=$EXTRA/brotli/c
 (cd "$brotli" && for file in common/*.c dec/*.c enc/*.c; do
   $CC -O2 -Wno-everything -Iinclude -c -o "${file%.c}.o" "$file"
@@ -16,7 +14,7 @@ done > all.mk
 printf 'all:%s\n' "$objects" >> all.mk
 make -f all.mk all FLAGS="$flags"
 $CC $flags -Dmain=qjs_main -c -o qjs.o quickjs/qjs.c
-$CC $flags -I"$PORT" -I"$zlib" -I"$brotli/include" -I"$LIBCRYPTO/include" -o "$OUT/usr/bin/node" "$PORT"/host*.c qjs.o $objects "$zlib"/*.o "$brotli"/*/*.o "$LIBCRYPTO/libcrypto.a"
+$CC $flags -I"$PORT" -I"$zlib/include" -I"$brotli/include" -I"$crypto/include" -o "$OUT/usr/bin/node" "$PORT"/host*.c qjs.o $objects "$zlib/lib/libz.a" "$brotli"/*/*.o "$crypto/lib/libcrypto.a"
 $STRIP "$OUT/usr/bin/node"
 for name in js qjs nodejs; do ln -s node "$OUT/usr/bin/$name"; done
 mkdir -p "$OUT/usr/lib/node"

@@ -1,9 +1,6 @@
 # rsync, both ends of it. Its sums are MD5 and its compression zlib's, which all others know; no daemon, ACLs, extended attributes.
-zlib=$EXTRA/zlib
+zlib=$LIBRARIES/zlib
 popt=$EXTRA/popt/src
-(cd "$zlib" && for file in adler32 compress crc32 deflate inffast inflate inftrees trees uncompr zutil; do
-  $CC -O2 -Wno-everything -DHAVE_UNISTD_H -D_LARGEFILE64_SOURCE=0 -c $file.c
-done; mkdir include lib; cp zlib.h zconf.h include/; $AR rcs lib/libz.a ./*.o)
 (cd "$popt" && for file in popt poptconfig popthelp poptint poptparse; do
   $CC -O2 -Wno-everything -DHAVE_STDLIB_H -DHAVE_STPCPY -DHAVE_STRERROR -DHAVE_UNISTD_H -DPACKAGE='"popt"' -DPOPT_SYSCONFDIR='"/etc"' -c $file.c
 done; mkdir include lib; cp popt.h include/; $AR rcs lib/libpopt.a ./*.o)

@@ -1,6 +1,5 @@
 # tmux, with the parts of libevent and ncurses that it needs.
 export CFLAGS="-O2 -Wno-everything" CPPFLAGS=
-. "$PORT/ncurses.sh"
 events=$PWD/events
 (
   cd "$EXTRA/libevent"
@@ -12,7 +11,7 @@ events=$PWD/events
   cp .libs/libevent_core.a "$events/lib/"
   cp -R include/. "$events/include/"
 )
-cat >"$PKG_CONFIG_LIBDIR/libevent_core.pc" <<EOT
+cat >"$PKG_CONFIG_OWN/libevent_core.pc" <<EOT
 Name: libevent_core
 Description: events for guests
 Version: 2.1.12

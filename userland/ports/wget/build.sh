@@ -1,8 +1,5 @@
 # wget, with TLS by the host (host_tls.c) and zlib.
-zlib=$EXTRA/zlib
-(cd "$zlib" && for file in adler32 compress crc32 deflate inffast inflate inftrees trees uncompr zutil gzclose gzlib gzread gzwrite; do
-  $CC -O2 -Wno-everything -DHAVE_UNISTD_H -D_LARGEFILE64_SOURCE=0 -c $file.c
-done; mkdir include lib; cp zlib.h zconf.h include/; $AR rcs lib/libz.a ./*.o)
+zlib=$LIBRARIES/zlib
 cp "$PORT/host_tls.c" src/
 printf '#ifdef HAVE_SSL\n#include "host_tls.c"\n#endif\n' >>src/utils.c
 export CFLAGS="-O2 -Wno-everything" CPPFLAGS="-DHAVE_SSL=1 -I$zlib/include" LDFLAGS="-L$zlib/lib"

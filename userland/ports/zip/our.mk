@@ -1,12 +1,11 @@
 # zip and its helpers; what Debian switches on is on.
-flags := -O2 -Wno-everything -std=gnu89 -I. -I$(BZIP2) -DUNIX -DBZIP2_SUPPORT -DLARGE_FILE_SUPPORT -DUNICODE_SUPPORT -DUIDGID_NOT_16BIT \
+flags := -O2 -Wno-everything -std=gnu89 -I. -I$(BZIP2)/include -DUNIX -DBZIP2_SUPPORT -DLARGE_FILE_SUPPORT -DUNICODE_SUPPORT -DUIDGID_NOT_16BIT \
   -DHAVE_DIRENT_H -DHAVE_TERMIOS_H -DNO_RMDIR_PROTO
 objects := $(patsubst %,%.o,zip zipfile zipup fileio util globals crypt ttyio unix/unix crc32 zbz2err deflate trees)
 shared := $(patsubst %,%.util.o,zipfile fileio util globals crc32 unix/unix)
-bzip2 := $(patsubst %,$(BZIP2)/%.o,blocksort huffman crctable randtable compress decompress bzlib)
 
 all: zip zipnote zipsplit zipcloak
-zip: $(objects) $(bzip2)
+zip: $(objects) $(BZIP2)/lib/libbz2.a
 	$(CC) -o $@ $^
 zipnote zipsplit: %: %.util.o $(shared)
 	$(CC) -o $@ $^

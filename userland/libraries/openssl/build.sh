@@ -2,6 +2,7 @@
 # Who uses it gives it random numbers (RAND_set_rand_method) by asking the system each time, so that forks share none; from its own generator,
 # whose strength it looks at before it makes an RSA key, nothing is drawn.
 # Nothing of it is to run when a program ends: OPENSSL_cleanup, which nobody calls, is all that this would be for.
+cd openssl
 sed -i 's/^void ossl_cleanup_destructor(void) __attribute__((destructor));$/void ossl_cleanup_destructor(void);/' include/internal/e_os.h
 if grep -q 'ossl_cleanup_destructor.*((destructor))' include/internal/e_os.h; then exit 1; fi
 perl ./Configure linux-generic32 no-asm no-async no-shared no-dso no-module no-threads no-sock no-ui-console no-tests no-apps no-docs no-legacy no-autoload-config no-atexit \
@@ -9,6 +10,6 @@ perl ./Configure linux-generic32 no-asm no-async no-shared no-dso no-module no-t
   no-whirlpool no-bf no-cast no-siphash no-gost no-ml-kem no-ml-dsa no-slh-dsa no-lms no-argon2 no-ec2m no-hmac-drbg-kdf no-kbkdf no-krb5kdf no-snmpkdf no-srtpkdf no-sshkdf no-sskdf no-x942kdf \
   no-x963kdf no-secure-memory --with-rand-seed=os --prefix=/usr --openssldir=/etc/ssl
 make build_generated libcrypto.a
-cp libcrypto.a "$OUT/"
-mkdir "$OUT/include"
+mkdir "$OUT/include" "$OUT/lib"
+cp libcrypto.a "$OUT/lib/"
 cp -R include/openssl "$OUT/include/"

@@ -1,0 +1,80 @@
+"""Libraries that several programs of guests are linked with: each is compiled once, for ports and for the guests' Python.
+
+A folder of userland/libraries has a library.toml (name, version, licence and [source], as a port's), patches and edit.py as a port's
+where it has any, and a build.sh, which runs in the unpacked source with what a port's has (ports.py), but for other libraries, and puts
+include/ and lib/ into $OUT. Who needs it says so by its name, and finds it at $LIBRARIES/NAME; what pkg-config should know lies in
+lib/pkgconfig there.
+"""
+
+import dataclasses
+import os
+import pathlib
+
+import recipes
+from common import USERLAND, cache_root, content_hash, install_folder, locked, run_logged, say, scratch_folder
+
+FOLDER = USERLAND / "libraries"
+CODE = (pathlib.Path(__file__).resolve(), pathlib.Path(recipes.__file__).resolve())
+
+
+@dataclasses.dataclass(frozen=True)
+class Library:
+    folder: pathlib.Path
+    name: str
+    version: str
+    licence: str
+    source: dict
+
+    def part(self):
+        """It in a list of what a program is made of."""
+        return {"version": self.version, "licence": self.licence, **self.source}
+
+
+def load(name):
+    folder = FOLDER / name
+    return recipes.read(folder / "library.toml", lambda recipe: Library(folder, recipe["name"], recipe["version"], recipe["licence"], recipe["source"]))
+
+
+def names():
+    return sorted(path.parent.name for path in FOLDER.glob("*/library.toml"))
+
+
+def load_all():
+    return [load(name) for name in names()]
+
+
+def inputs(name):
+    """The files that its making depends on."""
+    return (*CODE, *sorted(path for path in (FOLDER / name).rglob("*") if path.is_file()), *recipes.TOOLS)
+
+
+def key(name, sysroot):
+    return content_hash("library", recipes.BUILD_INTERFACE, sysroot.name, FOLDER / name, *recipes.TOOLS)
+
+
+def build(name, sysroot, server=None):
+    """The folder in the cache, made when it is not there, and the CPU seconds that this took. With a job server the caller holds a
+    token of it."""
+    library = load(name)
+    final = cache_root() / f"library.{name}-{key(name, sysroot)}"
+    cpu_s = 0
+    with locked(cache_root() / "locks" / f"library.{name}"):
+        if not final.exists():
+            cpu_s = _build(library, sysroot, server, final)
+    os.utime(final)  # in use: see prune
+    return final, cpu_s
+
+
+def _build(library, sysroot, server, final):
+    recipes.fetch(library.source)
+    say(f"making the library {library.name} {library.version}")
+    where = f"library.{library.name}"
+    log = recipes.new_log(where)
+    with scratch_folder(where) as scratch:
+        tree = scratch / "src"
+        recipes.unpack(library.source, tree, log)
+        recipes.change(tree, library.folder, log)
+        env = recipes.environment(where, sysroot, scratch, server.makeflags if server else f" -j{os.cpu_count()}")
+        cpu_s = run_logged(["sh", "-eu", library.folder / "build.sh"], log, tree, env, server.files if server else ())
+        install_folder(scratch / "out", final)
+    return cpu_s

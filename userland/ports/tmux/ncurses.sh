@@ -1,1 +1,0 @@
-../nano/ncurses.sh
