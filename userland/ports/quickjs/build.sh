@@ -1,7 +1,8 @@
-# QuickJS-ng: its own program under the name qjs, and node: the same engine with our modules, zlib, Brotli and OpenSSL's libcrypto. Rust crates carry the C source of
+# QuickJS-ng: its own program under the name qjs, and node: the same engine with our modules, zlib, Brotli, SQLite and OpenSSL's libcrypto. Rust crates carry the C source of
 # two. sucrase, which is JavaScript, takes the types out of TypeScript, and web-streams-polyfill has the streams of the web.
 zlib=$LIBRARIES/zlib
 crypto=$LIBRARIES/openssl
+sqlite=$LIBRARIES/sqlite
 brotli=$EXTRA/brotli/c
 (cd "$brotli" && for file in common/*.c dec/*.c enc/*.c; do
   $CC -O2 -Wno-everything -Iinclude -c -o "${file%.c}.o" "$file"
@@ -14,7 +15,8 @@ done > all.mk
 printf 'all:%s\n' "$objects" >> all.mk
 make -f all.mk all FLAGS="$flags"
 $CC $flags -Dmain=qjs_main -c -o qjs.o quickjs/qjs.c
-$CC $flags -I"$PORT" -I"$zlib/include" -I"$brotli/include" -I"$crypto/include" -o "$OUT/usr/bin/node" "$PORT"/host*.c qjs.o $objects "$zlib/lib/libz.a" "$brotli"/*/*.o "$crypto/lib/libcrypto.a"
+$CC $flags -I"$PORT" -I"$zlib/include" -I"$brotli/include" -I"$crypto/include" -I"$sqlite/include" -o "$OUT/usr/bin/node" "$PORT"/host*.c qjs.o $objects \
+  "$zlib/lib/libz.a" "$brotli"/*/*.o "$crypto/lib/libcrypto.a" "$sqlite/lib/libsqlite3.a"
 $STRIP "$OUT/usr/bin/node"
 for name in js qjs nodejs; do ln -s node "$OUT/usr/bin/$name"; done
 mkdir -p "$OUT/usr/lib/node"

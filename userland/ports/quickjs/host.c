@@ -189,6 +189,7 @@ static int start(JSContext *ctx, int argc, char **argv)
   add_loop_functions(ctx, native);
   add_byte_functions(ctx, native);
   add_text_functions(ctx, native);
+  add_sqlite_functions(ctx, native);
   add_vm_functions(ctx, native);
   add_wasm_functions(ctx, native);
   JSValue words = JS_NewArray(ctx);

@@ -14,6 +14,7 @@ void add_datagram_functions(JSContext *ctx, JSValueConst native);
 void add_loop_functions(JSContext *ctx, JSValueConst native);
 void add_byte_functions(JSContext *ctx, JSValueConst native);
 void add_text_functions(JSContext *ctx, JSValueConst native);
+void add_sqlite_functions(JSContext *ctx, JSValueConst native);
 void add_vm_functions(JSContext *ctx, JSValueConst native);
 
 void add_wasm_functions(JSContext *ctx, JSValueConst native);

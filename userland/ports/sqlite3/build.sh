@@ -1,14 +1,5 @@
-# The shell with all of sqlite in it. Debian's options, less loading of extensions: guests have no shared libraries.
-# The amalgamation is made by tclsh and by programs of the build machine.
-BUILD_CC=cc CFLAGS=-O2 ./configure --host="$HOST" --disable-tcl --disable-readline --disable-shared
-# Its Makefile writes intermediate files of the same names for several targets.
-make -j1 BCC="cc -O1" sqlite3.c shell.c
-$CC -O2 -Wno-everything -I. -o "$OUT/usr/bin/sqlite3" shell.c sqlite3.c \
-  -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_MAX_MMAP_SIZE=0 -DSQLITE_HAVE_ISNAN=1 \
-  -DHAVE_READLINE=0 -DHAVE_FDATASYNC=1 -DHAVE_USLEEP=1 -DHAVE_LOCALTIME_R=1 -DHAVE_GMTIME_R=1 -DHAVE_STRCHRNUL=1 \
-  -DSQLITE_ENABLE_COLUMN_METADATA -DSQLITE_ENABLE_FTS3 -DSQLITE_ENABLE_FTS3_PARENTHESIS -DSQLITE_ENABLE_FTS4 \
-  -DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_RTREE -DSQLITE_ENABLE_GEOPOLY -DSQLITE_ENABLE_MATH_FUNCTIONS \
-  -DSQLITE_ENABLE_DBSTAT_VTAB -DSQLITE_ENABLE_DBPAGE_VTAB -DSQLITE_ENABLE_STMTVTAB -DSQLITE_ENABLE_BYTECODE_VTAB \
-  -DSQLITE_ENABLE_EXPLAIN_COMMENTS -DSQLITE_ENABLE_OFFSET_SQL_FUNC -DSQLITE_SOUNDEX -DSQLITE_SECURE_DELETE \
-  -DSQLITE_LIKE_DOESNT_MATCH_BLOBS -DSQLITE_MAX_VARIABLE_NUMBER=250000 -DSQLITE_USE_URI
+# The shell, over the library that node has too.
+sqlite=$LIBRARIES/sqlite
+# shellcheck disable=SC2046  # options are words
+$CC -O2 -Wno-everything -I"$sqlite/include" $(cat "$sqlite/share/options") -o "$OUT/usr/bin/sqlite3" "$sqlite/share/shell.c" "$sqlite/lib/libsqlite3.a"
 $STRIP "$OUT/usr/bin/sqlite3"

@@ -30,7 +30,7 @@ const names = ['assert', 'async_hooks', 'buffer', 'child_process', 'cluster', 'c
   'os', 'path', 'perf_hooks', 'process', 'punycode', 'querystring', 'readline', 'repl', 'stream', 'string_decoder', 'timers', 'trace_events', 'tty', 'url', 'util', 'v8', 'vm', 'wasi', 'worker_threads',
   'zlib'];
 // Those that are asked for by `node:` alone, and their files.
-const prefixed = { 'node:sea': 'sea', 'node:test': 'test', 'node:test/reporters': 'test_reporters' };
+const prefixed = { 'node:sea': 'sea', 'node:sqlite': 'sqlite', 'node:test': 'test', 'node:test/reporters': 'test_reporters' };
 // What those are made of, and programs cannot ask for.
 const hidden = ['types', 'checks', 'callee', 'keys', 'repl_completion', 'repl_await', 'encodings', 'websocket', 'loop', 'zones', 'locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc', 'web_streams', 'crypto_util', 'crypto_hash', 'crypto_random', 'crypto_cipher',
   'crypto_keys', 'crypto_keygen', 'crypto_sign', 'crypto_dh', 'crypto_x509', 'webcrypto', 'webcrypto_subtle', 'webcrypto_words', 'webassembly'];

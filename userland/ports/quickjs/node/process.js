@@ -213,7 +213,7 @@ const placeMethods = { isEval: () => false, getEvalOrigin: () => undefined, isTo
 // The stack of an error begins with what it is, as in V8.
 // Those of the library's own, which are shown with their codes.
 internal.ownErrors = new WeakSet();
-const unnamed = ['not a function', 'not a constructor', 'value is not iterable'];
+const unnamed = ['not a function', 'not a constructor', 'value is not iterable', ...['undefined', 'null'].map((nothing) => `Cannot read properties of ${nothing} (reading 'Symbol.iterator')`)];
 function stackOf(error, sites) {
   let head;
   if (sites.maker === 1) internal.ownErrors.add(error);
