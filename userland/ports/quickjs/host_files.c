@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "host.h"
@@ -85,6 +86,21 @@ static JSValue file_stat(JSContext *ctx, JSValueConst self, int argc, JSValueCon
     s.st_ctim.tv_sec * 1e3 + s.st_ctim.tv_nsec / 1e6,
     s.st_atim.tv_sec, s.st_atim.tv_nsec, s.st_mtim.tv_sec, s.st_mtim.tv_nsec, s.st_ctim.tv_sec, s.st_ctim.tv_nsec,
   };
+  JSValue array = JS_NewArray(ctx);
+  for (unsigned i = 0; i < sizeof values / sizeof *values; i++) JS_SetPropertyUint32(ctx, array, i, JS_NewFloat64(ctx, values[i]));
+  return array;
+}
+
+// statfs(path) -> [type, size of a block, blocks, free ones, those for this user, files, free ones]
+static JSValue file_statfs(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+  const char *path = JS_ToCString(ctx, argv[0]);
+  if (!path) return JS_EXCEPTION;
+  struct statfs s;
+  const int status = statfs(path, &s);
+  JS_FreeCString(ctx, path);
+  if (status < 0) return JS_NewInt32(ctx, -errno);
+  const double values[] = { (double)s.f_type, (double)s.f_bsize, (double)s.f_blocks, (double)s.f_bfree, (double)s.f_bavail, (double)s.f_files, (double)s.f_ffree };
   JSValue array = JS_NewArray(ctx);
   for (unsigned i = 0; i < sizeof values / sizeof *values; i++) JS_SetPropertyUint32(ctx, array, i, JS_NewFloat64(ctx, values[i]));
   return array;
@@ -249,6 +265,7 @@ static const JSCFunctionListEntry functions[] = {
   FILE_CALL("fchmod", FCHMOD), FILE_CALL("chown", CHOWN), FILE_CALL("lchown", LCHOWN), FILE_CALL("access", ACCESS),
   FILE_CALL("truncate", TRUNCATE), FILE_CALL("ftruncate", FTRUNCATE), FILE_CALL("fsync", FSYNC), FILE_CALL("close", CLOSE),
   JS_CFUNC_DEF("stat", 2, file_stat),
+  JS_CFUNC_DEF("statfs", 1, file_statfs),
   JS_CFUNC_DEF("readdir", 1, file_readdir),
   JS_CFUNC_DEF("readlink", 1, file_readlink),
   JS_CFUNC_DEF("realpath", 1, file_realpath),

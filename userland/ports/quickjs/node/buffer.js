@@ -225,19 +225,57 @@ for (const encoding of ['ascii', 'base64', 'base64url', 'latin1', 'hex', 'ucs2',
 for (const key of Reflect.ownKeys(methods)) Object.defineProperty(Buffer.prototype, key, { value: methods[key], writable: true, configurable: true, enumerable: false });
 Object.defineProperty(Buffer.prototype, 'parent', { get() { return this.buffer; } });
 
+const typeOf = (type = '') => (/[^\x20-\x7e]/.test(type) ? '' : String(type).toLowerCase());
+// What URL.createObjectURL has made addresses of.
+const objects = new Map();
+internal.objectAddress = (blob) => {
+  if (!(blob instanceof Blob)) throw require('checks').wrongType('obj', 'Blob', blob);
+  const address = `blob:nodedata:${require('crypto').randomUUID()}`;
+  objects.set(address, blob);
+  return address;
+};
+internal.forgetObject = (address) => { objects.delete(String(address)); };
 class Blob {
-  #bytes;
+  #size;
+  // What gives its bytes between two places: those of a file are read when they are asked for.
+  #read;
+  #type;
   constructor(parts = [], options = {}) {
-    this.#bytes = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part instanceof Blob ? part.#bytes : Buffer.from(part.buffer ?? part, part.byteOffset, part.byteLength))));
-    this.type = options.type ?? '';
+    const bytes = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part instanceof Blob ? part.#read(0, part.#size) : Buffer.from(part.buffer ?? part, part.byteOffset, part.byteLength))));
+    this.#size = bytes.length;
+    this.#read = (start, end) => bytes.subarray(start, end);
+    this.#type = typeOf(options.type);
   }
-  get size() { return this.#bytes.length; }
-  static { internal.blobBytes = (blob) => blob.#bytes; }
-  async text() { return this.#bytes.toString(); }
+  get size() { return this.#size; }
+  get type() { return this.#type; }
+  [Symbol.for('nodejs.util.inspect.custom')](depth, options, inspect) {
+    return depth < 0 ? `[${this.constructor.name}]` : `${this.constructor.name} ${inspect({ size: this.#size, type: this.#type, ...this }, { ...options, depth: options.depth === null ? null : depth - 1 })}`;
+  }
+  static {
+    internal.blobBytes = (blob) => blob.#read(0, blob.#size);
+    internal.blobOf = (size, read, type) => new Blob().#of(size, read, type);
+  }
+  #of(size, read, type) {
+    [this.#size, this.#read, this.#type] = [Math.max(size, 0), read, type];
+    return this;
+  }
+  async text() { return this.#read(0, this.#size).toString(); }
   async arrayBuffer() { return (await this.bytes()).buffer; }
-  async bytes() { return Uint8Array.from(this.#bytes); }
-  stream() { return new ReadableStream({ start: (controller) => { if (this.size) controller.enqueue(Uint8Array.from(this.#bytes)); controller.close(); } }); }
-  slice(start, end, type) { return new Blob([this.#bytes.subarray(start, end)], { type }); }
+  async bytes() { return Uint8Array.from(this.#read(0, this.#size)); }
+  // In parts, so that a file need not be in memory as a whole.
+  stream() {
+    let done = 0;
+    return new ReadableStream({ pull: (controller) => {
+      const end = Math.min(done + 65536, this.#size);
+      if (end > done) controller.enqueue(Uint8Array.from(this.#read(done, end)));
+      done = end;
+      if (done >= this.#size) controller.close();
+    } });
+  }
+  slice(start = 0, end = this.#size, type = '') {
+    const place = (at) => (at < 0 ? Math.max(this.#size + at, 0) : Math.min(at, this.#size)), from = place(Math.trunc(start) || 0), to = place(Math.trunc(end) || 0), read = this.#read;
+    return internal.blobOf(to - from, (one, other) => read(from + one, from + other), typeOf(type));
+  }
 }
 
 const latin = (text) => {
@@ -248,7 +286,7 @@ internal.tagged({ Blob });
 const bare = (data) => (ArrayBuffer.isView(data) ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : new Uint8Array(data));
 module.exports = { Buffer, SlowBuffer: Buffer, Blob, isAscii: (data) => bare(data).every((byte) => byte < 128),
   isUtf8: (data) => { try { new TextDecoder('utf-8', { fatal: true }).decode(bare(data)); return true; } catch { return false; } },
-  transcode: (source, from, to) => Buffer.from(Buffer.from(source).toString(from), to), resolveObjectURL: () => undefined,
+  transcode: (source, from, to) => Buffer.from(Buffer.from(source).toString(from), to), resolveObjectURL: (address) => objects.get(String(address)),
   get File() { return require('fetch').File; }, kMaxLength: 2 ** 31 - 1, constants: { MAX_LENGTH: 2 ** 31 - 1, MAX_STRING_LENGTH: 2 ** 29 - 24 }, INSPECT_MAX_BYTES: 50,
   btoa: (text) => latin(String(text)).toString('base64'),
   atob: (text) => {

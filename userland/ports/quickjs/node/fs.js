@@ -180,24 +180,7 @@ const sync = {
     must(internal.writeAll(output, bytes), 'copyfile', from, to);
     native.close(output);
   },
-  cp(from, to, options = {}) {
-    from = pathOf(from, 'src');
-    to = pathOf(to, 'dest');
-    if (options.filter && !options.filter(from, to)) return;
-    const status = (options.dereference ? sync.stat : sync.lstat)(from);
-    if (status.isDirectory()) {
-      if (!options.recursive) throw Object.assign(new Error(`Recursive option not enabled, cannot copy a directory: cp returned EISDIR (${from} is a directory (not copied)) ${from}`), { code: 'ERR_FS_EISDIR' });
-      sync.mkdir(to, { recursive: true });
-      for (const name of sync.readdir(from)) sync.cp(`${from}/${name}`, `${to}/${name}`, options);
-    } else if (sync.exists(to) && options.force === false) {
-      if (options.errorOnExist) throw Object.assign(new Error(`Target already exists: cp returned EEXIST (${to} already exists) ${to}`), { code: 'ERR_FS_CP_EEXIST' });
-    } else if (status.isSymbolicLink()) {
-      sync.symlink(sync.readlink(from), to);
-    } else {
-      sync.mkdir(require('path').dirname(to), { recursive: true });
-      sync.copyFile(from, to);
-    }
-  },
+  cp: (from, to, options) => require('fs_cp').cpSync(pathOf(from, 'src'), pathOf(to, 'dest'), options),
   link: (from, to) => { must(native.link(pathOf(from), pathOf(to)), 'link', pathOf(from), pathOf(to)); },
   symlink: (target, path) => { must(native.symlink(pathOf(target, 'target'), pathOf(path)), 'symlink', pathOf(target), pathOf(path)); },
   readlink: (path) => must(native.readlink(pathOf(path)), 'readlink', pathOf(path)),
@@ -214,11 +197,15 @@ const sync = {
   lutimes: (path, atime, mtime) => { must(native.utimes(pathOf(path), seconds(atime), seconds(mtime), 1), 'lutime', pathOf(path)); },
   futimes: (fd, atime, mtime) => { must(native.utimes(`/proc/self/fd/${fd}`, seconds(atime), seconds(mtime), 0), 'futime'); },
   fchown: (fd, uid, gid) => { must(native.chown(`/proc/self/fd/${fd}`, uid, gid), 'fchown'); },
-  opendir(path) {
-    const entries = sync.readdir(path, { withFileTypes: true });
-    return { path, readSync: () => entries.shift() ?? null, read: async () => entries.shift() ?? null, closeSync() {}, close: async () => {},
-      async *[Symbol.asyncIterator]() { while (entries.length) yield entries.shift(); } };
+  opendir(path, options) {
+    const { Dir } = require('fs_more');
+    path = pathOf(path);
+    new Dir(path, [], options);  // the options are right
+    const problem = native.readdir(path);
+    if (typeof problem === 'number') throw Object.assign(errnoError(problem, 'opendir', path));
+    return new Dir(path, sync.readdir(path, { withFileTypes: true, recursive: options?.recursive }), options);
   },
+  statfs: (path, options) => require('fs_more').statfs(pathOf(path), options),
 };
 const decoded2 = (text, options) => (optionsOf(options).encoding === 'buffer' ? Buffer.from(text) : text);
 
@@ -300,6 +287,19 @@ fs.read = function read(fd, buffer, ...rest) {
 fs.realpathSync.native = fs.realpathSync;
 fs.realpath.native = fs.realpath;
 delete promises.exists;
+promises.cp = async (from, to, options) => require('fs_cp').cp(pathOf(from, 'src'), pathOf(to, 'dest'), options);
+fs.cp = (from, to, options, callback) => {
+  if (typeof options === 'function') [options, callback] = [undefined, options];
+  if (typeof callback !== 'function') throw typeError('cb', 'of type function', callback);
+  [from, to] = [pathOf(from, 'src'), pathOf(to, 'dest')];
+  require('fs_cp').checked(options);
+  promises.cp(from, to, options).then(() => process.nextTick(callback, null), (error) => process.nextTick(callback, error));
+};
+fs.globSync = (pattern, options) => require('fs_glob').globSync(pattern, options);
+fs.glob = (pattern, options, callback) => require('fs_glob').glob(pattern, options, callback);
+promises.glob = (pattern, options) => require('fs_glob').promised(pattern, options);
+fs.openAsBlob = (path, options) => require('fs_more').openAsBlob(pathOf(path), options);
+Object.defineProperty(fs, 'Dir', { get: () => require('fs_more').Dir, enumerable: true, configurable: true });
 for (const name of Object.keys(promises).filter((name) => /^f(?!d)|^(close|readv?|writev?)$/.test(name))) delete promises[name];
 // What is written may come in pieces: of an iterable, or a stream.
 const written = async (data) => {

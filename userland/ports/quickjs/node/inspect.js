@@ -1,8 +1,17 @@
 // util.inspect and util.format: values as Node.js shows them.
 const { std, types } = internal;
 
-const colors = { reset: [0, 0], bold: [1, 22], dim: [2, 22], italic: [3, 23], underline: [4, 24], inverse: [7, 27], black: [30, 39], red: [31, 39],
-  green: [32, 39], yellow: [33, 39], blue: [34, 39], magenta: [35, 39], cyan: [36, 39], white: [37, 39], gray: [90, 39], grey: [90, 39] };
+const colors = { reset: [0, 0], bold: [1, 22], dim: [2, 22], italic: [3, 23], underline: [4, 24], blink: [5, 25], inverse: [7, 27], hidden: [8, 28], strikethrough: [9, 29], doubleunderline: [21, 24] };
+const hues = ['Black', 'Red', 'Green', 'Yellow', 'Blue', 'Magenta', 'Cyan', 'White'];
+hues.forEach((hue, i) => { colors[hue.toLowerCase()] = [30 + i, 39]; });
+hues.forEach((hue, i) => { colors[`bg${hue}`] = [40 + i, 49]; });
+Object.assign(colors, { framed: [51, 54], overlined: [53, 55], gray: [90, 39] });
+hues.slice(1).forEach((hue, i) => { colors[`${hue.toLowerCase()}Bright`] = [91 + i, 39]; });
+colors.bgGray = [100, 49];
+hues.slice(1).forEach((hue, i) => { colors[`bg${hue}Bright`] = [101 + i, 49]; });
+for (const [name, others] of Object.entries({ gray: ['grey', 'blackBright'], bgGray: ['bgGrey', 'bgBlackBright'], dim: ['faint'], strikethrough: ['crossedout', 'strikeThrough', 'crossedOut'], hidden: ['conceal'],
+  inverse: ['swapColors', 'swapcolors'], doubleunderline: ['doubleUnderline'] }))
+  for (const other of others) Object.defineProperty(colors, other, { get: () => colors[name], set(value) { colors[name] = value; }, enumerable: false, configurable: true });
 const styles = { special: 'cyan', number: 'yellow', bigint: 'yellow', boolean: 'yellow', undefined: 'grey', null: 'bold', string: 'green',
   symbol: 'green', date: 'magenta', regexp: 'red', module: 'underline' };
 const custom = Symbol.for('nodejs.util.inspect.custom');

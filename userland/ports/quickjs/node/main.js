@@ -32,7 +32,7 @@ const names = ['assert', 'async_hooks', 'buffer', 'child_process', 'cluster', 'c
 // Those that are asked for by `node:` alone, and their files.
 const prefixed = { 'node:sea': 'sea', 'node:sqlite': 'sqlite', 'node:test': 'test', 'node:test/reporters': 'test_reporters' };
 // What those are made of, and programs cannot ask for.
-const hidden = ['types', 'checks', 'callee', 'keys', 'repl_completion', 'repl_await', 'encodings', 'websocket', 'loop', 'zones', 'locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc', 'web_streams', 'crypto_util', 'crypto_hash', 'crypto_random', 'crypto_cipher',
+const hidden = ['histogram', 'fs_cp', 'fs_glob', 'fs_more', 'block_list', 'mime', 'types', 'checks', 'callee', 'keys', 'repl_completion', 'repl_await', 'encodings', 'websocket', 'loop', 'zones', 'locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc', 'web_streams', 'crypto_util', 'crypto_hash', 'crypto_random', 'crypto_cipher',
   'crypto_keys', 'crypto_keygen', 'crypto_sign', 'crypto_dh', 'crypto_x509', 'webcrypto', 'webcrypto_subtle', 'webcrypto_words', 'webassembly'];
 const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['types'],
   'path/posix': ['path', 'posix'], 'path/win32': ['path', 'win32'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
@@ -147,7 +147,7 @@ function setGlobals() {
   lazy('navigator', () => new Navigator());
   lazy('WebSocket', () => internal.builtin('websocket').WebSocket);
   // What programs seldom want of the clock.
-  for (const name of ['mark', 'measure', 'clearMarks', 'clearMeasures', 'getEntries', 'getEntriesByName', 'getEntriesByType', 'timerify', 'eventLoopUtilization', 'toJSON'])
+  for (const name of ['nodeTiming', 'mark', 'measure', 'clearMarks', 'clearMeasures', 'getEntries', 'getEntriesByName', 'getEntriesByType', 'timerify', 'eventLoopUtilization', 'toJSON'])
     Object.defineProperty(performance, name, { configurable: true, get: () => (internal.builtin('perf_hooks'), performance[name]) });
   for (const name of ['PerformanceEntry', 'PerformanceMark', 'PerformanceMeasure', 'PerformanceObserver']) lazy(name, () => internal.builtin('perf_hooks')[name]);
   lazy('structuredClone', () => internal.builtin('util').structuredClone);

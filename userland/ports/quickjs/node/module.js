@@ -366,9 +366,9 @@ function fail(text) {
 }
 
 // What is set already stays.
-function readEnvironment(file) {
+function readEnvironment(file, isMissing) {
   const text = std.loadFile(file);
-  if (text === null) fail(`${file}: not found`);
+  if (text === null) return isMissing(file);
   for (const [name, value] of Object.entries(internal.builtin('util').parseEnv(text))) process.env[name] ??= value;
 }
 
@@ -396,7 +396,8 @@ function parseCommand(argv) {
     else if (word === '--input-type') command.type = given ?? value(word);
     else if (word === '-v' || word === '--version') { internal.writeAll(1, `${process.version}\n`); native.exit(0); }
     else if (word === '-h' || word === '--help') { internal.writeAll(1, usage); native.exit(0); }
-    else if (word === '--env-file') readEnvironment(given ?? value(word));
+    else if (word === '--env-file') readEnvironment(given ?? value(word), (file) => fail(`${file}: not found`));
+    else if (word === '--env-file-if-exists') readEnvironment(given ?? value(word), (file) => internal.writeAll(2, `${file} not found. Continuing without it.\n`));
     else if (word === '--test') command.test = true;
     else if (word === '--test-only') (internal.testSettings ??= {}).only = true;
     else if (word === '--test-reporter') ((internal.testSettings ??= {}).reporters ??= []).push(given ?? value(word));

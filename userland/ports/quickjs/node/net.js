@@ -356,6 +356,7 @@ const connect = (...args) => {
 };
 module.exports = { Socket: callable(Socket), Stream: callable(Socket), Server: callable(Server), connect, createConnection: connect, createServer: (...args) => new Server(...args), isIP, isIPv4, isIPv6,
   getDefaultAutoSelectFamily: () => true, setDefaultAutoSelectFamily: () => {}, getDefaultAutoSelectFamilyAttemptTimeout: () => 250, setDefaultAutoSelectFamilyAttemptTimeout: () => {} };
+for (const name of ['BlockList', 'SocketAddress']) Object.defineProperty(module.exports, name, { get: () => require('block_list')[name], enumerable: true, configurable: true });
 
 // tls: clients, by the host. Certificates are always checked.
 // A stream of another kind that TLS would be spoken over is held by what programs look for (got).

@@ -14,15 +14,18 @@ const signals = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGILL: 4, SIGTRAP: 5, SIGAB
   SIGXCPU: 24, SIGXFSZ: 25, SIGVTALRM: 26, SIGPROF: 27, SIGWINCH: 28, SIGIO: 29, SIGPWR: 30, SIGSYS: 31 };
 const signalNames = Object.fromEntries(Object.entries(signals).map(([name, number]) => [number, name]));
 
+const texts = { ENOTDIR: 'not a directory', ENOTEMPTY: 'directory not empty', EEXIST: 'file already exists', EISDIR: 'illegal operation on a directory',
+  EBADF: 'bad file descriptor', EPERM: 'operation not permitted', ENOENT: 'no such file or directory', EACCES: 'permission denied', EINVAL: 'invalid argument',
+  EADDRINUSE: 'address already in use', EADDRNOTAVAIL: 'address not available' };
+function textOf(code, number) {
+  const text = native.errorText(number);
+  return texts[code] ?? text.charAt(0).toLowerCase() + text.slice(1);
+}
+
 // The exception for a negative errno: its message, code, errno, syscall, path as Node.js has them.
 function errnoError(result, syscall, path, dest) {
   const code = errorNames[-result] ?? `E${-result}`;
-  let message = native.errorText(-result);
-  message = message.charAt(0).toLowerCase() + message.slice(1);
-  const texts = { ENOTDIR: 'not a directory', ENOTEMPTY: 'directory not empty', EEXIST: 'file already exists', EISDIR: 'illegal operation on a directory',
-    EBADF: 'bad file descriptor', EPERM: 'operation not permitted', ENOENT: 'no such file or directory', EACCES: 'permission denied', EINVAL: 'invalid argument',
-    EADDRINUSE: 'address already in use', EADDRNOTAVAIL: 'address not available' };
-  message = `${code}: ${texts[code] ?? message}, ${syscall}`;
+  let message = `${code}: ${textOf(code, -result)}, ${syscall}`;
   if (path !== undefined) message += ` '${path}'`;
   if (dest !== undefined) message += ` -> '${dest}'`;
   const error = new Error(message);
@@ -48,4 +51,4 @@ const os = module.exports = {
   constants: { UV_UDP_REUSEADDR: 4, dlopen: { RTLD_LAZY: 1, RTLD_NOW: 2, RTLD_GLOBAL: 256, RTLD_LOCAL: 0 },
     priority: { PRIORITY_LOW: 19, PRIORITY_BELOW_NORMAL: 10, PRIORITY_NORMAL: 0, PRIORITY_ABOVE_NORMAL: -7, PRIORITY_HIGH: -14, PRIORITY_HIGHEST: -20 }, signals, errno: Object.fromEntries(Object.entries(errorNames).map(([number, name]) => [name, Number(number)])) },
 };
-Object.defineProperty(os, '__errors', { value: { errnoError, signals, signalNames, errorNames }, enumerable: false });
+Object.defineProperty(os, '__errors', { value: { errnoError, textOf, signals, signalNames, errorNames }, enumerable: false });

@@ -97,15 +97,14 @@ function format(parts) {
 }
 
 const path = module.exports = { sep: separator, delimiter: ':', normalize, join, resolve, relative, dirname, basename, extname, parse, format,
-  isAbsolute: (p) => checked(p)[0] === separator, toNamespacedPath: (p) => p, matchesGlob: undefined };
-delete path.matchesGlob;
+  isAbsolute: (p) => checked(p)[0] === separator, toNamespacedPath: (p) => p, matchesGlob: (text, pattern) => require('fs_glob').matches(text, pattern) };
 path.posix = path;
 
 // The same on paths of Windows, for programs that handle those by name.
 const drive = (p) => /^(?:[A-Za-z]:)?[\\/]?/.exec(p)[0];
 const parted = (p) => { const root = drive(checked(p)); return { root, rest: p.slice(root.length).replaceAll('\\', '/') }; };
 const whole = (root, rest) => root.replaceAll('/', '\\') + rest.replaceAll('/', '\\');
-const win32 = { sep: '\\', delimiter: ';', toNamespacedPath: (p) => p, isAbsolute: (p) => /^(?:[A-Za-z]:)?[\\/]/.test(checked(p)),
+const win32 = { sep: '\\', delimiter: ';', matchesGlob: (text, pattern) => require('fs_glob').matches(text, pattern, '\\'), toNamespacedPath: (p) => p, isAbsolute: (p) => /^(?:[A-Za-z]:)?[\\/]/.test(checked(p)),
   normalize(p) {
     const { root, rest } = parted(p);
     let done = simplify(rest, /[\\/]$/.test(root));

@@ -1,13 +1,19 @@
 // perf_hooks: the engine's clock, and the marks and measures of a program, in the order of their times.
 const { native } = internal;
 const { performance } = globalThis;
+const { coded, isFunction, wrongType } = require('checks');
 
 class PerformanceEntry {
   constructor(name, entryType, startTime, duration, detail) { Object.assign(this, { name, entryType, startTime, duration, detail }); }
   toJSON() { return { ...this }; }
 }
 class PerformanceMark extends PerformanceEntry {
-  constructor(name, { startTime = performance.now(), detail = null } = {}) { super(String(name), 'mark', startTime, 0, detail); }
+  constructor(name, { startTime = performance.now(), detail = null } = {}) {
+    if (arguments.length === 0) throw coded(TypeError, 'ERR_MISSING_ARGS', 'The "name" argument must be specified');
+    if (typeof startTime !== 'number') throw wrongType('startTime', 'number', startTime);
+    if (startTime < 0) throw coded(TypeError, 'ERR_PERFORMANCE_INVALID_TIMESTAMP', `${startTime} is not a valid timestamp`);
+    super(String(name), 'mark', startTime, 0, structuredClone(detail));
+  }
 }
 class PerformanceMeasure extends PerformanceEntry {}
 
@@ -28,10 +34,12 @@ function clear(type, name) {
   for (let i = entries.length; i-- > 0;) if (entries[i].entryType === type && (name === undefined || entries[i].name === String(name))) entries.splice(i, 1);
 }
 const methods = {
-  mark: (name, options) => add(new PerformanceMark(name, options)),
+  mark: (...words) => add(new PerformanceMark(...words)),
   measure(name, from, to) {
     const words = from !== null && typeof from === 'object' ? from : { start: from, end: to };
     const { duration, detail = null } = words;
+    if (words === from && words.start !== undefined && words.end !== undefined && duration !== undefined)
+      throw coded(TypeError, 'ERR_PERFORMANCE_MEASURE_INVALID_OPTIONS', 'Must not have options.start, options.end, and options.duration specified');
     const end = words.end !== undefined ? timeOf(words.end) : words.start !== undefined && duration !== undefined ? timeOf(words.start) + duration : performance.now();
     const start = words.start !== undefined ? timeOf(words.start) : duration !== undefined ? end - duration : 0;
     return add(new PerformanceMeasure(String(name), 'measure', start, end - start, detail));
@@ -41,7 +49,7 @@ const methods = {
   getEntries: () => inOrder(entries),
   getEntriesByName: (name, type) => inOrder(entries.filter((entry) => entry.name === String(name) && (type === undefined || entry.entryType === type))),
   getEntriesByType: (type) => inOrder(entries.filter((entry) => entry.entryType === type)),
-  timerify: (fn) => function (...args) { return new.target ? Reflect.construct(fn, args, new.target) : Reflect.apply(fn, this, args); },
+  timerify: (fn) => (isFunction(fn, 'fn'), function (...args) { return new.target ? Reflect.construct(fn, args, new.target) : Reflect.apply(fn, this, args); }),
   // What of the time since the loop has begun, or since `before`, or between two of these, was not waited.
   eventLoopUtilization(now, before) {
     if (internal.loopBegan === undefined) return { idle: 0, active: 0, utilization: 0 };
@@ -54,8 +62,20 @@ const methods = {
     }
     return { idle, active, utilization: active / (idle + active) };
   },
-  toJSON: () => ({ timeOrigin: performance.timeOrigin }),
+  toJSON: () => ({ nodeTiming: performance.nodeTiming, timeOrigin: performance.timeOrigin, eventLoopUtilization: performance.eventLoopUtilization() }),
 };
+// Where the program is in its life: what of it is not measured apart is the beginning.
+class PerformanceNodeTiming extends PerformanceEntry {
+  constructor() {
+    super('node', 'node', 0, undefined);
+    delete this.detail;
+    const now = performance.now(), loop = () => internal.loopBegan ?? -1;
+    Object.assign(this, { nodeStart: 0, v8Start: 0, bootstrapComplete: now, environment: now });
+    const told = { duration: () => performance.now(), loopStart: loop, loopExit: () => -1, idleTime: () => (internal.loopBegan === undefined ? 0 : native.idleMs()) };
+    for (const [name, get] of Object.entries(told)) Object.defineProperty(this, name, { get, enumerable: true, configurable: true });
+  }
+}
+Object.defineProperty(performance, 'nodeTiming', { value: new PerformanceNodeTiming(), writable: true, configurable: true });
 for (const [name, value] of Object.entries(methods)) Object.defineProperty(performance, name, { value, writable: true, configurable: true });
 
 // It is told of what comes while it looks, a turn later.
@@ -64,8 +84,12 @@ class PerformanceObserver {
   #callback;
   #types = [];
   #taken = [];
-  constructor(callback) { this.#callback = callback; }
+  constructor(callback) {
+    isFunction(callback, 'callback');
+    this.#callback = callback;
+  }
   observe({ entryTypes, type, buffered } = {}) {
+    if (entryTypes === undefined && type === undefined) throw coded(TypeError, 'ERR_MISSING_ARGS', 'The "options.entryTypes" and "options.type" arguments must be specified');
     this.#types = entryTypes ?? [...this.#types, type];
     observers.add(this);
     if (buffered) entries.forEach((entry) => this._take(entry));
@@ -82,4 +106,5 @@ class PerformanceObserver {
     });
   }
 }
-module.exports = { performance, PerformanceEntry, PerformanceMark, PerformanceMeasure, PerformanceObserver, constants: {} };
+module.exports = { performance, PerformanceEntry, PerformanceMark, PerformanceMeasure, PerformanceObserver, constants: {},
+  createHistogram: (...words) => require('histogram').createHistogram(...words), monitorEventLoopDelay: (...words) => require('histogram').monitorEventLoopDelay(...words) };

@@ -100,10 +100,9 @@ process.allowedNodeEnvironmentFlags = new Set();
 process.setSourceMapsEnabled = () => {};
 process.getActiveResourcesInfo = () => [];
 process.loadEnvFile = (file = '.env') => {
-  const { inspect, parseEnv } = require('util');
-  const text = internal.std.loadFile(String(file));
-  if (text === null) throw Object.assign(new Error(`ENOENT: no such file or directory, open ${inspect(file)}`), { code: 'ENOENT', errno: -2, syscall: 'open', path: file });
-  for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
+  if (typeof file === 'number') throw require('checks').wrongType('path', ['string', 'Buffer', 'URL'], file);
+  const text = require('fs').readFileSync(file, 'utf8');
+  for (const [name, value] of Object.entries(require('util').parseEnv(text))) process.env[name] ??= value;
 };
 process.kill = (pid, signal = 'SIGTERM') => {
   const number = typeof signal === 'number' ? signal : signals[signal];

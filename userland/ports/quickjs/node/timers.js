@@ -129,16 +129,21 @@ const api = module.exports = {
   clearImmediate: (immediate) => { if (immediate instanceof Immediate) immediate._take(); },
 };
 // A timer as a promise, which a signal ends before its time.
-const promised = (begin, clear, { signal, ref = true } = {}) => new Promise((resolve, reject) => {
-  const { abortError } = require('events');
+const promised = (begin, clear, options = {}) => new Promise((resolve, reject) => {
+  const { abortError } = require('events'), { wrongType, isBoolean } = require('checks');
+  if (options === null || typeof options !== 'object') throw wrongType('options', 'object', options);
+  const { signal, ref = true } = options;
+  if (signal !== undefined && (signal === null || typeof signal !== 'object' || !('aborted' in signal))) throw wrongType('options.signal', 'AbortSignal', signal);
+  isBoolean(ref, 'options.ref');
   if (signal?.aborted) return reject(abortError(signal));
   const stop = () => { clear(timer); reject(abortError(signal)); };
   const timer = begin((value) => { signal?.removeEventListener('abort', stop); resolve(value); });
   if (!ref) timer.unref();
   signal?.addEventListener('abort', stop);
 });
+const delayed = (delay, begin) => (delay === undefined || typeof delay === 'number' ? begin() : Promise.reject(require('checks').wrongType('delay', 'number', delay)));
 api.promises = {
-  setTimeout: (delay, value, options) => promised((done) => api.setTimeout(done, delay, value), api.clearTimeout, options),
+  setTimeout: (delay, value, options) => delayed(delay, () => promised((done) => api.setTimeout(done, delay, value), api.clearTimeout, options)),
   setImmediate: (value, options) => promised((done) => api.setImmediate(done, value), api.clearImmediate, options),
   async *setInterval(delay, value, options) { for (;;) yield await api.promises.setTimeout(delay, value, options); },
   scheduler: { wait: (delay, options) => api.promises.setTimeout(delay, undefined, options), yield: () => api.promises.setImmediate() },

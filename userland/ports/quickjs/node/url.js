@@ -159,6 +159,8 @@ class URL {
     if (!this.#u) throw invalid(String(input));
     this.#params = new URLSearchParams(this.#u.search, (text) => { this.#u.search = text ? `?${text}` : ''; });
   }
+  static createObjectURL(blob) { return require('buffer').Blob && internal.objectAddress(blob); }
+  static revokeObjectURL(address) { internal.forgetObject(address); }
   static canParse(input, base) { try { return Boolean(new URL(input, base)); } catch { return false; } }
   static parse(input, base) { try { return new URL(input, base); } catch { return null; } }
   get href() {

@@ -4,6 +4,7 @@ const inspecting = {};
 native.evaluate(`(function (exports, require, internal) {${std.loadFile(`${internal.root}inspect.js`)}\n})`, `${internal.root}inspect.js`)(inspecting, require, internal);
 const { inspect, format, formatWithOptions, stringWidth, isProxy } = inspecting;
 
+const { isBoolean, isOneOf, isString, outOfRange, wrongType } = require('checks');
 const custom = Symbol.for('nodejs.util.promisify.custom');
 function promisify(original) {
   if (typeof original !== 'function') throw Object.assign(new TypeError('The "original" argument must be of type function'), { code: 'ERR_INVALID_ARG_TYPE' });
@@ -94,7 +95,7 @@ function clone(value, seen) {
   // Keys do not change.
   if (internal.isKeyObject?.(value) || internal.isCryptoKey?.(value)) return keep(value);
   if (value instanceof Blob) return keep(value.slice(0, value.size, value.type));
-  if (internal.isPort?.(value)) throw Object.assign(new TypeError('Object that needs transfer was found in message but not listed in transferList'), { code: 'ERR_MISSING_TRANSFERABLE_IN_TRANSFER_LIST' });
+  if (internal.isPort?.(value)) throw new DOMException('Object that needs transfer was found in message but not listed in transferList', 'DataCloneError');
   if (types.isMap(value)) {
     const copy = keep(new Map());
     for (const [k, v] of [...value]) copy.set(clone(k, seen), clone(v, seen));
@@ -105,6 +106,9 @@ function clone(value, seen) {
     for (const v of [...value]) copy.add(clone(v, seen));
     return copy;
   }
+  if (value instanceof DOMException) return keep(new DOMException(value.message, value.name));
+  if (value instanceof URL || value instanceof URLSearchParams) throw new DOMException('Cannot clone object of unsupported type.', 'DataCloneError');
+  if (native.className(value) === 'Arguments') throw new DOMException('#<Object> could not be cloned.', 'DataCloneError');
   if (internal.isError(value)) {
     const copy = keep(Object.hasOwn(errorKinds, value.name) ? new errorKinds[value.name]() : new Error());
     for (const key of ['message', 'stack']) if (typeof value[key] === 'string') define(copy, key, value[key], false);
@@ -118,10 +122,11 @@ function clone(value, seen) {
 // Buffers and ports that are given away: the ports themselves, and of a buffer a new one with its bytes.
 function structuredClone(...words) {
   if (words.length === 0) throw Object.assign(new TypeError('The value argument must be specified'), { code: 'ERR_MISSING_ARGS' });
+  if (words[1] !== undefined && words[1] !== null && typeof words[1] !== 'object') throw Object.assign(new TypeError("Failed to execute 'structuredClone': Options cannot be converted to a dictionary"), { code: 'ERR_INVALID_ARG_TYPE' });
   const seen = new Map(), list = [...words[1]?.transfer ?? []];
   for (const item of list) {
     const port = internal.isPort?.(item);
-    if (!port && !(types.isArrayBuffer(item))) throw Object.assign(new TypeError('Found invalid object in transferList'), { code: 'ERR_INVALID_TRANSFER_OBJECT' });
+    if (!port && !(types.isArrayBuffer(item))) throw new DOMException('Found invalid value in transferList.', 'DataCloneError');
     if (item.detached) throw new DOMException('An ArrayBuffer is detached and could not be cloned.', 'DataCloneError');
     if (list.indexOf(item) !== list.lastIndexOf(item)) throw new DOMException(`Transfer list contains duplicate ${port ? 'MessagePort' : 'ArrayBuffer'}`, 'DataCloneError');
     if (port) seen.set(item, item);
@@ -253,8 +258,9 @@ function parseArgs({ args = process.argv.slice(2), options = {}, strict = true, 
 
 // The lines NAME=value of an environment file: quoted values may be long, # begins a remark.
 function parseEnv(text) {
+  isString(text, 'content');
   const found = {};
-  const line = /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*(?:'([^']*)'|"([^"]*)"|`([^`]*)`|([^\n#]*))?[^\n]*$/gm;
+  const line = /^[ \t\ufeff]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*(?:'([^']*)'|"([^"]*)"|`([^`]*)`|([^\n#]*))?[^\n]*$/gm;
   for (const [, name, single, double, back, bare] of text.replaceAll('\r\n', '\n').matchAll(line))
     found[name] = single ?? double?.replaceAll('\\n', '\n') ?? back ?? bare?.trim() ?? '';
   return found;
@@ -264,6 +270,39 @@ const showsColours = (stream) => {
   const { FORCE_COLOR: forced } = process.env;
   return forced !== undefined ? forced !== '0' && forced !== 'false' : Boolean(stream?.isTTY) && process.env.NO_COLOR === undefined && process.env.TERM !== 'dumb';
 };
+// The errors of the system and of its resolver, with libuv's words for them.
+let known;
+function systemErrors() {
+  if (known) return known;
+  const { errorNames, textOf } = require('os').__errors;
+  known = new Map(Object.entries(errorNames).map(([number, name]) => [-number, [name, textOf(name, Number(number))]]));
+  const others = { EAI_ADDRFAMILY: [3000, 'address family not supported'], EAI_AGAIN: [3001, 'temporary failure'], EAI_BADFLAGS: [3002, 'bad ai_flags value'], EAI_CANCELED: [3003, 'request canceled'],
+    EAI_FAIL: [3004, 'permanent failure'], EAI_FAMILY: [3005, 'ai_family not supported'], EAI_MEMORY: [3006, 'out of memory'], EAI_NODATA: [3007, 'no address'], EAI_NONAME: [3008, 'unknown node or service'],
+    EAI_OVERFLOW: [3009, 'argument buffer overflow'], EAI_SERVICE: [3010, 'service not available for socket type'], EAI_SOCKTYPE: [3011, 'socket type not supported'], EAI_BADHINTS: [3013, 'invalid value for hints'],
+    EAI_PROTOCOL: [3014, 'resolved protocol is unknown'], ECHARSET: [4080, 'invalid Unicode character'], UNKNOWN: [4094, 'unknown error'], EOF: [4095, 'end of file'], EFTYPE: [4028, 'inappropriate file type or format'] };
+  for (const [name, [number, text]] of Object.entries(others)) known.set(-number, [name, text]);
+  return known;
+}
+function checkedError(number) {
+  if (typeof number !== 'number') throw wrongType('err', 'number', number);
+  if (!Number.isInteger(number) || number >= 0) throw outOfRange('err', 'a negative integer', number);
+  return number;
+}
+function styleText(style, text, options = {}) {
+  const { validateStream = true, stream = process.stdout } = options;
+  isString(text, 'text');
+  isBoolean(validateStream, 'options.validateStream');
+  let [on, off] = ['', ''];
+  for (const name of [style].flat()) {
+    if (name === 'none') continue;
+    const codes = inspect.colors[name];
+    if (codes === undefined) isOneOf(name, 'format', Object.keys(inspect.colors));
+    [on, off] = [`${on}\x1b[${codes[0]}m`, `\x1b[${codes[1]}m${off}`];
+  }
+  if (!validateStream) return on + text + off;
+  if (!(stream instanceof require('stream')) && !(stream instanceof ReadableStream) && !(stream instanceof WritableStream)) throw wrongType('stream', ['ReadableStream', 'WritableStream', 'Stream'], stream);
+  return showsColours(stream) ? on + text + off : text;
+}
 const warned = new Set();
 // For values that go elsewhere as bytes (v8, worker_threads).
 Object.assign(internal, { cannotBeCloned, refusedClone: refused });
@@ -288,13 +327,12 @@ module.exports = {
     const on = new RegExp(`(^|,)${section}(,|$)`, 'i').test(process.env.NODE_DEBUG ?? '');
     return Object.assign((...args) => { if (on) process.stderr.write(`${section.toUpperCase()} ${process.pid}: ${format(...args)}\n`); }, { enabled: on });
   },
-  getSystemErrorMap: () => new Map(Object.entries(require('os').__errors.errorNames).map(([number, name]) => [-number, [name, native.errorText(Number(number)).replace(/^./, (letter) => letter.toLowerCase())]])),
-  getSystemErrorName: (number) => require('os').__errors.errorNames[-number],
+  getSystemErrorMap: () => new Map(systemErrors()),
+  getSystemErrorMessage: (number) => systemErrors().get(checkedError(number))?.[1] ?? `Unknown system error ${number}`,
+  getSystemErrorName: (number) => systemErrors().get(checkedError(number))?.[0] ?? `Unknown system error ${number}`,
   parseArgs, parseEnv, aborted: (signal) => new Promise((resolve) => { if (signal.aborted) resolve(); else signal.addEventListener('abort', () => resolve(), { once: true }); }),
   stripVTControlCharacters: (text) => text.replace(/\x1b\[[0-9;?]*[ -/]*[@-~]/g, ''),
   toUSVString: (text) => String(text).toWellFormed(),
-  styleText: (style, text, { validateStream = true, stream = process.stdout } = {}) => (validateStream && !showsColours(stream) ? text : [style].flat().reduce((done, name) => {
-    const [on, off] = inspect.colors[name];
-    return `\x1b[${on}m${done}\x1b[${off}m`;
-  }, text)),
+  styleText,
 };
+for (const name of ['MIMEType', 'MIMEParams']) Object.defineProperty(module.exports, name, { get: () => require('mime')[name], enumerable: true, configurable: true });
