@@ -189,7 +189,11 @@ class OutgoingMessage extends Writable {
   hasHeader(name) { return this._headers.has(name.toLowerCase()); }
   removeHeader(name) {
     if (this.headersSent) throw coded(new Error('Cannot remove headers after they are sent to the client'), 'ERR_HTTP_HEADERS_SENT');
-    this._headers.delete(name.toLowerCase());
+    const low = name.toLowerCase();
+    this._headers.delete(low);
+    // It does not come back by itself.
+    if (low === 'date') this.sendDate = false;
+    if (low === 'connection') this._withoutConnection = true;
   }
   getHeaderNames() { return [...this._headers.keys()]; }
   getRawHeaderNames() { return [...this._headers.values()].map(([name]) => name); }
@@ -267,6 +271,7 @@ class ServerResponse extends OutgoingMessage {
     if (!(status >= 100 && status <= 999)) throw coded(new RangeError(`Invalid status code: ${status}`), 'ERR_HTTP_INVALID_STATUS_CODE');
     this.statusCode = status | 0;
     if (message !== undefined) this.statusMessage = message;
+    if (Array.isArray(headers?.[0])) headers = headers.flat();
     if (Array.isArray(headers)) for (let i = 0; i < headers.length; i += 2) this.appendHeader(headers[i], headers[i + 1]);
     else for (const [name, value] of Object.entries(headers ?? {})) this.setHeader(name, value);
     this._settle();
@@ -298,11 +303,12 @@ class ServerResponse extends OutgoingMessage {
     if (this.sendDate && !this.hasHeader('date')) this._headers.set('date', ['Date', new Date().toUTCString()]);
     const asked = String(this.req.headers?.connection ?? '').toLowerCase(), own = this.getHeader('connection');
     this.shouldKeepAlive = own !== undefined ? !/close/i.test(String(own)) : old ? asked.includes('keep-alive') : !asked.includes('close');
-    if (own === undefined) {
+    if (own === undefined && !this._withoutConnection) {
       this._headers.set('connection', ['Connection', this.shouldKeepAlive ? 'keep-alive' : 'close']);
       if (this.shouldKeepAlive && this.req.socket) this._headers.set('keep-alive', ['Keep-Alive', 'timeout=5']);
     }
-    if (old && this._whole === undefined && !this.hasHeader('content-length')) this.shouldKeepAlive = false;
+    // A message that is answered, but came by no connection, has no version: nothing says that the other side takes chunks.
+    if ((old || this.req.httpVersionMajor === undefined) && this._whole === undefined && !this.hasHeader('content-length')) this.shouldKeepAlive = false;
     else this._measure(true);
   }
 }
@@ -452,6 +458,11 @@ class ClientRequest extends OutgoingMessage {
   }
   // Given up before there is an answer, it has failed: who waits is told.
   _destroy(error, callback) {
+    // A socket that a library has put here tells the error itself (nock).
+    if (this.socket && this.socket._httpMessage !== this) {
+      this.socket.destroy(error ?? undefined);
+      return callback(null);
+    }
     if (this.socket && !this.upgradeOrConnect && !(this.res?.complete)) this.socket.destroy();
     callback(error ?? (this.res || this.upgradeOrConnect ? null : coded(new Error('socket hang up'), 'ECONNRESET')));
   }
@@ -596,3 +607,4 @@ Object.defineProperty(http, '__https', { value: { ...api('https:'), Server: requ
 // Programs put agents of their own in the place of the usual one.
 for (const [protocol, exported] of Object.entries({ 'http:': http, 'https:': http.__https }))
   Object.defineProperty(exported, 'globalAgent', { get: () => agents[protocol], set: (agent) => { agents[protocol] = agent; }, enumerable: true, configurable: true });
+Object.defineProperty(http, '__parsing', { value: { Parser, measureOf } });

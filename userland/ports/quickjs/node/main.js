@@ -26,7 +26,7 @@ internal.bound = (fn) => {
 };
 
 // The modules of this folder, by the names that programs ask for them by.
-const names = ['assert', 'async_hooks', 'buffer', 'child_process', 'cluster', 'console', 'constants', 'crypto', 'dgram', 'diagnostics_channel', 'domain', 'events', 'fs', 'http', 'http2', 'inspector', 'module', 'net',
+const names = ['_http_common', 'assert', 'async_hooks', 'buffer', 'child_process', 'cluster', 'console', 'constants', 'crypto', 'dgram', 'diagnostics_channel', 'domain', 'events', 'fs', 'http', 'http2', 'inspector', 'module', 'net',
   'os', 'path', 'perf_hooks', 'process', 'punycode', 'querystring', 'readline', 'repl', 'stream', 'string_decoder', 'timers', 'trace_events', 'tty', 'url', 'util', 'v8', 'vm', 'wasi', 'worker_threads',
   'zlib'];
 // Those that are asked for by `node:` alone, and their files.

@@ -17,7 +17,7 @@ class Stream extends EventEmitter {
     this.destroyed = true;
     this.errored = error ?? null;
     const done = (failure) => process.nextTick(() => {
-      const shown = failure ?? error;
+      const shown = failure;
       if (this._w && !this._w.busy) this._refuse();
       this._errorEmitted = Boolean(shown);
       if (shown) this.emit('error', shown);

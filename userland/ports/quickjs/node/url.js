@@ -210,10 +210,19 @@ function parse(text, withQuery) {
     /^([a-z][a-z0-9+.-]*:)?(\/\/)?(?:([^@/?#]*)@)?(?:(?<=\/\/[^/?#]*)([^/?#]*))?([^?#]+)?(\?[^#]*)?(#.*)?$/i.exec(text);
   const port = /:(\d+)$/.exec(host ?? '')?.[1] ?? null;
   const query = search === null ? (withQuery ? '' : null) : search.slice(1);
-  return { protocol: protocol?.toLowerCase() ?? null, slashes: slashes ? true : null, auth, host: host || null, port, hostname: host ? host.replace(/:\d+$/, '') : null, hash, search,
-    query: withQuery ? require('querystring').parse(query) : query, pathname: pathname ?? (host ? '/' : null), path: pathname || host ? (pathname ?? '/') + (search ?? '') : search, href: text };
+  return Object.assign(new Url(), { protocol: protocol?.toLowerCase() ?? null, slashes: slashes ? true : null, auth, host: host || null, port, hostname: host ? host.replace(/:\d+$/, '') : null, hash, search,
+    query: withQuery ? require('querystring').parse(query) : query, pathname: pathname ?? (host ? '/' : null), path: pathname || host ? (pathname ?? '/') + (search ?? '') : search, href: text });
 }
-module.exports = { URL, URLSearchParams, fileURLToPath, parse,
+// What parse gives, and old programs tell from others by its class.
+function Url() {
+  for (const name of ['protocol', 'slashes', 'auth', 'host', 'port', 'hostname', 'hash', 'search', 'query', 'pathname', 'path', 'href']) this[name] = null;
+}
+Object.assign(Url.prototype, {
+  parse(text, withQuery) { return Object.assign(this, parse(text, withQuery)); },
+  format() { return module.exports.format(this); },
+  resolve(to) { return module.exports.resolve(this.href, to); },
+});
+module.exports = { Url, URL, URLSearchParams, fileURLToPath, parse,
   pathToFileURL: (path) => new URL(`file://${encodeSet(require('path').resolve(path), `${sets.path}%\\`)}`),
   format: (url) => (url instanceof URL ? url.href : typeof url === 'string' ? url : `${(url.protocol ?? '').replace(/[^:]$/, '$&:')}${url.slashes || /^(https?|file):?$/.test(url.protocol ?? '') ? '//' : ''}${url.auth ? `${url.auth}@` : ''}${url.host ?? (url.hostname ? url.hostname + (url.port ? `:${url.port}` : '') : '')}${url.pathname ?? ''}${url.search ?? (url.query ? `?${require('querystring').stringify(url.query)}` : '')}${url.hash ?? ''}`),
   resolve: (from, to) => { try { return new URL(to, new URL(from, 'resolve://')).href.replace(/^resolve:\/\//, ''); } catch { return to; } },
