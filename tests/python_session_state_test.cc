@@ -5,9 +5,11 @@
 
 #include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "cloche/python_session.h"
 #include "python_session_testing.h"
+#include "sandbox/live_sandbox.h"
 
 namespace cloche::testing {
 namespace {
@@ -68,6 +70,36 @@ TEST(PythonSessionState, AForkOfOneThatWasKilledBeginsAnew) {
   EXPECT_EQ(sandbox->run({.script = "pkill -9 python"}).exit_code, 0);
   const auto fork = session.fork();
   EXPECT_EQ(value_of(*fork, "'x' in globals()"), "False");
+}
+
+// A door may stop what is executed in one that is let go of meanwhile.
+TEST(LiveSandbox, LivesAsLongAsItsPython) {
+  sandbox::LiveSandbox live = sandbox::make_live_sandbox(make_sandbox());
+  const std::shared_ptr<PythonSession> python = live.python;
+  live = {};
+  EXPECT_EQ(value_of(*python, "6 * 7"), "42");
+}
+
+// At any moment of a fork, too.
+TEST(PythonSessionState, AForkOfOneThatIsKilledMeanwhileGoesOnOrBeginsAnew) {
+  const auto sandbox = make_sandbox();
+  PythonSession session(*sandbox, {});
+  std::jthread killer([&](const std::stop_token& stop) {
+    while (!stop.stop_requested())
+      (void)sandbox->run({.script = "for i in $(seq 50); do pkill -9 python; done"});
+  });
+  int forks = 0;
+  for (int i = 0; i < 300; ++i) {
+    (void)session.execute("x = 41");
+    try {
+      const auto fork = session.fork();
+      ++forks;
+      EXPECT_THAT(value_of(*fork, "globals().get('x', 41)"), "41");
+    } catch (const Error& problem) {
+      EXPECT_THAT(std::string(problem.sentence()), HasSubstr("cannot be forked"));
+    }
+  }
+  EXPECT_GT(forks, 0);
 }
 
 TEST(PythonSessionState, ACheckpointIsTheWholeInterpreter) {

@@ -525,6 +525,7 @@ Result<std::shared_ptr<const wasm::MemoryImage>> PythonSession::capture() {
 
 std::optional<std::string> PythonSession::working_folder() {
   const kernel::KernelLock lock(kernel_.mutex());
+  if (!process_->cwd) return std::nullopt;  // it has ended
   const Result<std::string> path = kernel_.files().path_of(process_->cwd);
   return path ? std::optional(*path) : std::nullopt;
 }
