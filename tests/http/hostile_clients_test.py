@@ -237,6 +237,17 @@ class Bodies(unittest.TestCase):
                 status, answer = server.json("POST", "/sessions/x/step", body)
                 self.assertEqual((status, answer), (400, {"detail": "There was an error parsing the body"}))
 
+    def test_what_is_cut_off_of_the_output_is_told(self):
+        most = 16 << 20
+        with Server("serve") as server:
+            path = f"/sessions/{server.json('POST', '/sessions')[1]['sessionId']}/commands"
+            for command, out, err, told in [(f"head -c {most} /dev/zero | tr '\\0' x", most, 0, {}),
+                                            (f"yes | head -c {most + 1}", most, 0, {"stdoutTruncated": True}),
+                                            (f"yes | head -c {most + 1} >&2; echo out", 4, most, {"stderrTruncated": True})]:
+                status, done = server.json("POST", path, {"command": command})
+                self.assertEqual((status, len(done.pop("stdout")), len(done.pop("stderr")), done),
+                                 (200, out, err, {"status": "completed", "exitCode": 0, **told}))
+
 
 class Hoarders(unittest.TestCase):
     """Connections that are held, and answers that are not read."""
