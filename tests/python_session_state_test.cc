@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/temp_dir_testing.h"
 #include "cloche/python_session.h"
 #include "python_session_testing.h"
 #include "sandbox/live_sandbox.h"
@@ -123,6 +124,27 @@ TEST(PythonSessionState, ACheckpointIsTheWholeInterpreter) {
     if (entry.path().filename().string().starts_with(file.filename().string()))
       std::filesystem::remove(entry.path());
   }
+}
+
+TEST(PythonSessionState, ACheckpointThatCannotBeginHereIsAnError) {
+  const TempDir folder;
+  const std::filesystem::path file = folder.path() / "checkpoint";
+  {
+    PythonSession session = new_session();
+    (void)printed(session, "much = bytearray(300 << 20)");
+    session.checkpoint(file);
+  }
+  const auto small = make_sandbox({.memory_limit_bytes = 128 << 20});
+  PythonSession other(*small, {});
+  EXPECT_EQ(value_of(other, "x = 41\nx"), "41");
+  try {
+    other.restore(file);
+    FAIL() << "it is restored";
+  } catch (const Error& problem) {
+    EXPECT_NE(problem.sentence().find("cannot go on from that file"), std::string::npos)
+        << problem.sentence();
+  }
+  EXPECT_EQ(value_of(other, "'x' in globals(), 'much' in globals()"), "(False, False)");
 }
 
 }  // namespace

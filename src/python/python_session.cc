@@ -163,7 +163,8 @@ void PythonSession::Shared::perform(kernel::Task& task, Request what, const std:
     memory_bytes = task.instance().memory().size();
     rest(task);
     task.instance().set_memory_limit(usual);
-    if (!std::exchange(has_run, true)) task.learn_hot_pages();
+    // What first code writes: nothing was executed yet where only this was asked.
+    if (turn != Turn::exit_status && !std::exchange(has_run, true)) task.learn_hot_pages();
     if (turn != Turn::execute || !outcome.returned() || outcome.result.as_i32() != turn_exited)
       return;
     outcome = take_turn(task.instance(), code_frame(Turn::exit_status, {}));
