@@ -122,6 +122,34 @@ wheel("evil/tiny_pack-1.2-py3-none-any.whl", {"../../../../../escaped.py": "x = 
 END
 )";
 
+// One that brings a record of another distribution.
+TEST(Pip, RemovesNothingThatAWheelHasOnlyNamed) {
+  const auto sandbox = make_sandbox();
+  const RunResult done = run(*sandbox, R"(
+python3 - <<'END'
+import zipfile
+def wheel(name, version, files):
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(f"{name}-{version}-py3-none-any.whl", "w") as box:
+        for path, text in {f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+                           f"{info}/RECORD": "", f"{name}.py": "", **files}.items():
+            box.writestr(path, text)
+other = "evil-1.0.data/purelib/other-1.0.dist-info/"
+wheel("evil", "1.0", {other + "METADATA": "Metadata-Version: 2.1\nName: other\nVersion: 1.0\n",
+                      other + "RECORD": "../../../../kept,,\n/tmp/kept,,\nother_1.py,,\n",
+                      "evil-1.0.data/purelib/other_1.py": ""})
+wheel("other", "2.0", {})
+END
+touch kept /tmp/kept
+pip install -q ./evil-1.0-py3-none-any.whl && pip install -q ./other-2.0-py3-none-any.whl && pip list --format freeze | grep other
+ls kept /tmp/kept
+find .local -name 'other*.py'
+)");
+  EXPECT_EQ(done.stdout_data,
+            "other==2.0\n/tmp/kept\nkept\n.local/lib/python3.15/site-packages/other.py\n")
+      << done.stderr_data;
+}
+
 TEST(Pip, InstallsWheelsFromFiles) {
   const auto sandbox = make_sandbox();
   ASSERT_EQ(run(*sandbox, make_wheels).exit_code, 0);

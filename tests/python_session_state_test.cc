@@ -5,9 +5,12 @@
 
 #include <chrono>
 #include <filesystem>
+#include <thread>
 
+#include "base/temp_dir_testing.h"
 #include "cloche/python_session.h"
 #include "python_session_testing.h"
+#include "sandbox/live_sandbox.h"
 
 namespace cloche::testing {
 namespace {
@@ -70,6 +73,36 @@ TEST(PythonSessionState, AForkOfOneThatWasKilledBeginsAnew) {
   EXPECT_EQ(value_of(*fork, "'x' in globals()"), "False");
 }
 
+// A door may stop what is executed in one that is let go of meanwhile.
+TEST(LiveSandbox, LivesAsLongAsItsPython) {
+  sandbox::LiveSandbox live = sandbox::make_live_sandbox(make_sandbox());
+  const std::shared_ptr<PythonSession> python = live.python;
+  live = {};
+  EXPECT_EQ(value_of(*python, "6 * 7"), "42");
+}
+
+// At any moment of a fork, too.
+TEST(PythonSessionState, AForkOfOneThatIsKilledMeanwhileGoesOnOrBeginsAnew) {
+  const auto sandbox = make_sandbox();
+  PythonSession session(*sandbox, {});
+  std::jthread killer([&](const std::stop_token& stop) {
+    while (!stop.stop_requested())
+      (void)sandbox->run({.script = "for i in $(seq 50); do pkill -9 python; done"});
+  });
+  int forks = 0;
+  for (int i = 0; i < 300; ++i) {
+    (void)session.execute("x = 41");
+    try {
+      const auto fork = session.fork();
+      ++forks;
+      EXPECT_THAT(value_of(*fork, "globals().get('x', 41)"), "41");
+    } catch (const Error& problem) {
+      EXPECT_THAT(std::string(problem.sentence()), HasSubstr("cannot be forked"));
+    }
+  }
+  EXPECT_GT(forks, 0);
+}
+
 TEST(PythonSessionState, ACheckpointIsTheWholeInterpreter) {
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / ("checkpoint-" + std::to_string(getpid()));
@@ -91,6 +124,27 @@ TEST(PythonSessionState, ACheckpointIsTheWholeInterpreter) {
     if (entry.path().filename().string().starts_with(file.filename().string()))
       std::filesystem::remove(entry.path());
   }
+}
+
+TEST(PythonSessionState, ACheckpointThatCannotBeginHereIsAnError) {
+  const TempDir folder;
+  const std::filesystem::path file = folder.path() / "checkpoint";
+  {
+    PythonSession session = new_session();
+    (void)printed(session, "much = bytearray(300 << 20)");
+    session.checkpoint(file);
+  }
+  const auto small = make_sandbox({.memory_limit_bytes = 128 << 20});
+  PythonSession other(*small, {});
+  EXPECT_EQ(value_of(other, "x = 41\nx"), "41");
+  try {
+    other.restore(file);
+    FAIL() << "it is restored";
+  } catch (const Error& problem) {
+    EXPECT_NE(problem.sentence().find("cannot go on from that file"), std::string::npos)
+        << problem.sentence();
+  }
+  EXPECT_EQ(value_of(other, "'x' in globals(), 'much' in globals()"), "(False, False)");
 }
 
 }  // namespace

@@ -199,7 +199,9 @@ class PythonSession {
                   const CheckpointLimits& limits = {});
   // Goes on from a checkpoint, in the folder that it was in where the sandbox has that; what the
   // session was is gone. Files of the sandbox are not part of it. Throws Error when the file is
-  // none, is damaged, or is of another build.
+  // none, is damaged, or is of another build: then nothing has changed; and when the interpreter
+  // cannot begin here, for want of memory for example, or takes longer than the sandbox's time
+  // limit for that: then the session begins anew.
   void restore(const std::filesystem::path& file);
   // Another number after everything that may have changed its names; a fork has that of its origin,
   // until something is executed in it. 0: it is as it starts.

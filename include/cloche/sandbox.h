@@ -177,8 +177,8 @@ class Sandbox {
   std::vector<HostCommand> commands() const;
 
   // Whose it is, and forks that are made later: of what this process has once for all sandboxes
-  // (places for compilers of programs that guests bring, mappings of memory) those of one name
-  // leave some to others. Without one it is nobody's.
+  // (places for compilers of programs that guests bring, mappings of memory, descriptors) those of
+  // one name leave some to others. Without one it is nobody's.
   void set_owner(const std::string& name);
 
   Files& files() noexcept;

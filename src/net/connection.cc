@@ -20,9 +20,10 @@ constexpr const char* http_protocol = "http/1.1";
 
 }  // namespace
 
-Connection::Connection(Network& network, UniqueFd fd, Far far, std::shared_ptr<GuestStream> guest,
-                       const NetworkOptions& options)
+Connection::Connection(Network& network, UniqueFd fd, DescriptorShare::Permit place, Far far,
+                       std::shared_ptr<GuestStream> guest, const NetworkOptions& options)
     : network_(network),
+      place_(std::move(place)),
       fd_(std::move(fd)),
       far_(std::move(far)),
       guest_(std::move(guest)),

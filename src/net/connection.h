@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor_share.h"
 #include "base/unique_fd.h"
 #include "kernel/time/kernel_lock.h"
 #include "net/guest_stream.h"
@@ -33,8 +34,8 @@ class Connection final : public GuestStream::Listener {
   };
 
   // `fd`: a non-blocking socket on its way to the far end. Network's lock held.
-  Connection(Network& network, UniqueFd fd, Far far, std::shared_ptr<GuestStream> guest,
-             const NetworkOptions& options);
+  Connection(Network& network, UniqueFd fd, DescriptorShare::Permit place, Far far,
+             std::shared_ptr<GuestStream> guest, const NetworkOptions& options);
   ~Connection() override;
 
   void guest_changed() noexcept override REQUIRES(kernel::kernel_lock) { network_.wake(*this); }
@@ -94,6 +95,7 @@ class Connection final : public GuestStream::Listener {
   void touched(std::size_t bytes);
 
   Network& network_;
+  const DescriptorShare::Permit place_;
   UniqueFd fd_;
   const Far far_;
   std::shared_ptr<GuestStream> guest_;

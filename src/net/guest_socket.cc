@@ -11,8 +11,9 @@
 
 namespace cloche::net {
 
-void GuestSocket::attach(UniqueFd socket) {
+void GuestSocket::attach(UniqueFd socket, DescriptorShare::Permit place) {
   socket_ = std::move(socket);
+  place_.emplace(std::move(place));
   if (is_over_) return abort();
   const int on = 1;
   (void)setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -63,6 +64,7 @@ void GuestSocket::shut_down_send() {
 void GuestSocket::close() {
   is_over_ = true;
   socket_.reset();
+  place_.reset();
 }
 
 void GuestSocket::abort() {

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
+#include "base/descriptor_share.h"
 #include "base/unique_fd.h"
 #include "kernel/time/kernel_lock.h"
 #include "net/guest_stream.h"
@@ -21,7 +23,7 @@ class GuestSocket final : public GuestStream {
 
   // The network's lock is held: our end, non-blocking; or that the program does not want it any
   // more.
-  void attach(UniqueFd socket) REQUIRES(kernel::kernel_lock);
+  void attach(UniqueFd socket, DescriptorShare::Permit place) REQUIRES(kernel::kernel_lock);
   void give_up() REQUIRES(kernel::kernel_lock);
 
   void set_listener(Listener* listener) override { listener_ = listener; }
@@ -42,6 +44,7 @@ class GuestSocket final : public GuestStream {
 
   Answer answer_;
   UniqueFd socket_;
+  std::optional<DescriptorShare::Permit> place_;  // of the socket
   Listener* listener_ = nullptr;
   bool no_more_is_sent_ = false;
   bool is_over_ = false;

@@ -202,15 +202,16 @@ Result<void> Network::connect(const kernel::InetAddress& to, std::shared_ptr<Gue
   const HostAddress address(to);
   UniqueFd fd(socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return errno_from_host(errno);
-  if (is_beyond_guests_share(fd)) return Errno::nfile;
+  auto place = DescriptorShare::of_this_process().acquire(fd, owner_);
+  if (!place) return Errno::nfile;
   const int on = 1;
   (void)setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (::connect(fd.get(), address.get(), address.size) != 0 && errno != EINPROGRESS)
     return errno_from_host(errno);
   ++total_connections_;
   connections_.push_back(std::make_shared<Connection>(
-      *this, std::move(fd), Connection::Far{to, verdict.host, may_have_secret(to)},
-      std::move(guest), options_));
+      *this, std::move(fd), *std::move(place),
+      Connection::Far{to, verdict.host, may_have_secret(to)}, std::move(guest), options_));
   wake(*connections_.back());
   return {};
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/network.h"
+#include "base/owner.h"
 #include "base/unique_fd.h"
 #include "kernel/sockets/outbound.h"
 #include "kernel/time/kernel_lock.h"
@@ -50,6 +51,12 @@ class Network final : public kernel::Outbound {
 
   // From now on this one judges, and connections that it does not allow end. Lock not held.
   void set_policy(Policy policy) EXCLUDES(kernel::kernel_lock);
+
+  // Whose the connections are that are made from now on; null, as at first: nobody's.
+  void set_owner(std::shared_ptr<Owner> owner) REQUIRES(kernel::kernel_lock) {
+    owner_ = std::move(owner);
+  }
+  const std::shared_ptr<Owner>& owner() const REQUIRES(kernel::kernel_lock) { return owner_; }
 
   const SecretStore& secrets() const noexcept { return *secrets_; }
   const std::shared_ptr<const GuestAuthority>& authority() const noexcept { return authority_; }
@@ -105,6 +112,7 @@ class Network final : public kernel::Outbound {
   std::unique_ptr<TlsContext> tls_;  // made when it is first wanted; the thread's own
 
   Policy policy_ GUARDED_BY(kernel::kernel_lock);
+  std::shared_ptr<Owner> owner_ GUARDED_BY(kernel::kernel_lock);
   bool policy_changed_ GUARDED_BY(kernel::kernel_lock) = false;  // connections must be judged again
   Connections connections_ GUARDED_BY(kernel::kernel_lock);
   std::set<Connection*> woken_ GUARDED_BY(kernel::kernel_lock);

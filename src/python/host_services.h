@@ -47,8 +47,10 @@ class HostServices : public kernel::KernelExtension {
                                       std::string_view name) REQUIRES(kernel::kernel_lock) = 0;
 
   // A file of the host's cache of wheels: open to read where it is asked for, to write where it
-  // would be kept. ENOENT: it is not there, or would not be kept.
-  virtual Result<kernel::FilePtr> open_wheel(const CachedWheel& wheel)
+  // would be kept. ENOENT: it is not there, or would not be kept. A descriptor of the host that it
+  // holds is `owner`'s; null: nobody's.
+  virtual Result<kernel::FilePtr> open_wheel(const CachedWheel& wheel,
+                                             const std::shared_ptr<Owner>& owner)
       REQUIRES(kernel::kernel_lock) = 0;
 
   // A program of this job has shown a figure, and it is in that file.

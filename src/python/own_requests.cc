@@ -47,7 +47,8 @@ Result<std::int64_t> open_cached(Task& task, std::int32_t connection, CachedWhee
   if (!socket) return Errno::notsock;
   wheel.origin = socket->origin();
   if (wheel.origin.empty()) return Errno::noent;
-  CLOCHE_ASSIGN(kernel::FilePtr opened, services->open_wheel(wheel));
+  CLOCHE_ASSIGN(kernel::FilePtr opened,
+                services->open_wheel(wheel, task.kernel().memory()->owner()));
   CLOCHE_ASSIGN(const std::int32_t fd, fds.install(std::move(opened), kernel::o_cloexec));
   return fd;
 }

@@ -35,7 +35,8 @@ class FakeServices final : public HostServices {
     if (name == "unknown") return Errno::noent;
     return {};
   }
-  Result<kernel::FilePtr> open_wheel(const CachedWheel& wheel) override {
+  Result<kernel::FilePtr> open_wheel(const CachedWheel& wheel,
+                                     const std::shared_ptr<Owner>&) override {
     asked_.wheels.push_back(wheel);
     if (!wheel_) return Errno::noent;
     return wheel_;

@@ -163,7 +163,8 @@ void PythonSession::Shared::perform(kernel::Task& task, Request what, const std:
     memory_bytes = task.instance().memory().size();
     rest(task);
     task.instance().set_memory_limit(usual);
-    if (!std::exchange(has_run, true)) task.learn_hot_pages();
+    // What first code writes: nothing was executed yet where only this was asked.
+    if (turn != Turn::exit_status && !std::exchange(has_run, true)) task.learn_hot_pages();
     if (turn != Turn::execute || !outcome.returned() || outcome.result.as_i32() != turn_exited)
       return;
     outcome = take_turn(task.instance(), code_frame(Turn::exit_status, {}));
@@ -525,6 +526,7 @@ Result<std::shared_ptr<const wasm::MemoryImage>> PythonSession::capture() {
 
 std::optional<std::string> PythonSession::working_folder() {
   const kernel::KernelLock lock(kernel_.mutex());
+  if (!process_->cwd) return std::nullopt;  // it has ended
   const Result<std::string> path = kernel_.files().path_of(process_->cwd);
   return path ? std::optional(*path) : std::nullopt;
 }

@@ -116,7 +116,7 @@ class PythonSession {
       std::shared_ptr<const wasm::MemoryImage> image, Turn first,
       std::shared_ptr<wasm::HotPages> hot_pages);
 
-  // Nothing for a folder that is no longer there.
+  // Nothing for a folder that is no longer there, and for a process that has ended.
   std::optional<std::string> working_folder() EXCLUDES(kernel::kernel_lock);
 
   const kernel::ProcessPtr& process() const noexcept { return process_.get(); }

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "base/owner.h"
 #include "base/unique_fd.h"
 #include "cloche/folder_watch.h"
 #include "cloche/open_file.h"
@@ -165,8 +166,8 @@ class Backend {
   // where this is no such sandbox.
   virtual SandboxState& wasm() = 0;
 
-  // See Sandbox::set_owner. What is another process's is nothing of this one's.
-  virtual void set_owner(const std::string&) {}
+  // See Sandbox::set_owner.
+  virtual void set_owner(std::shared_ptr<Owner> owner) = 0;
 };
 
 }  // namespace cloche::sandbox

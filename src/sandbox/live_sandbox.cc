@@ -4,11 +4,22 @@
 #include <utility>
 
 namespace cloche::sandbox {
+namespace {
+
+// Who holds the Python alone keeps the sandbox, too: it goes last.
+struct Both {
+  explicit Both(std::unique_ptr<Sandbox> made) : sandbox(std::move(made)), python(*sandbox) {}
+  const std::unique_ptr<Sandbox> sandbox;
+  PythonSession python;
+};
+
+}  // namespace
 
 LiveSandbox make_live_sandbox(std::unique_ptr<Sandbox> sandbox) {
+  const auto both = std::make_shared<Both>(std::move(sandbox));
   LiveSandbox live;
-  live.sandbox = std::move(sandbox);
-  live.python = std::make_shared<PythonSession>(*live.sandbox);
+  live.sandbox = std::shared_ptr<Sandbox>(both, both->sandbox.get());
+  live.python = std::shared_ptr<PythonSession>(both, &both->python);
   return live;
 }
 

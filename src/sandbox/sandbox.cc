@@ -175,7 +175,7 @@ void Sandbox::set_commands(std::vector<HostCommand> commands) {
   backend_->set_commands(std::move(commands));
   must_count(*departure_);
 }
-void Sandbox::set_owner(const std::string& name) { backend_->set_owner(name); }
+void Sandbox::set_owner(const std::string& name) { backend_->set_owner(Owner::named(name)); }
 std::vector<HostCommand> Sandbox::commands() const { return backend_->commands(); }
 Files& Sandbox::files() noexcept { return files_; }
 Files& Sandbox::files(Account account) noexcept {

@@ -282,6 +282,7 @@ void SandboxState::set_network_rules(std::vector<std::string> allow) {
   } else if (!allow.empty()) {
     auto network = std::make_shared<net::Network>(kernel_->mutex(), options, secrets_);
     const kernel::KernelLock lock(kernel_->mutex());
+    network->set_owner(kernel_->memory()->owner());
     network_ = network;
     kernel_->sockets().set_outbound(std::move(network));
   }
@@ -294,8 +295,12 @@ std::vector<std::string> SandboxState::network_rules() const {
   return network_rules_;
 }
 
-void SandboxState::set_owner(const std::string& name) {
-  kernel_->memory()->set_owner(wasm::Owner::named(name));
+void SandboxState::set_owner(std::shared_ptr<Owner> owner) {
+  const MutexLock changing(network_mutex_);
+  const kernel::KernelLock lock(kernel_->mutex());
+  kernel_->files().set_owner(owner);
+  if (network_) network_->set_owner(owner);
+  kernel_->memory()->set_owner(std::move(owner));
 }
 
 void SandboxState::set_commands(std::vector<HostCommand> commands) {
@@ -374,7 +379,7 @@ std::unique_ptr<SandboxState> SandboxState::fork_files() {
     twin.reset(new SandboxState(engine_, std::move(options), std::move(environment),
                                 std::move(space), std::move(root), secrets_, image_));
   }
-  twin->kernel_->memory()->set_owner(kernel_->memory()->owner());
+  twin->set_owner(kernel_->memory()->owner());
   return twin;
 }
 

@@ -108,7 +108,7 @@ class SandboxState {
   void set_network_rules(std::vector<std::string> allow) EXCLUDES(kernel::kernel_lock);
   std::vector<std::string> network_rules() const;
   void set_commands(std::vector<HostCommand> commands);
-  void set_owner(const std::string& name);
+  void set_owner(std::shared_ptr<Owner> owner) EXCLUDES(kernel::kernel_lock);
   std::vector<HostCommand> commands() const { return commands_->list(); }
 
   // Runs that begin note the number, and ask at their end. A cancel that is in progress kills what

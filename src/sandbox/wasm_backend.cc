@@ -68,7 +68,7 @@ class WasmBackend final : public Backend {
     state_->set_commands(std::move(commands));
   }
   std::vector<HostCommand> commands() const override { return state_->commands(); }
-  void set_owner(const std::string& name) override { state_->set_owner(name); }
+  void set_owner(std::shared_ptr<Owner> owner) override { state_->set_owner(std::move(owner)); }
   FileBackend& files(Account account) noexcept override {
     return account == Account::root ? root_files_ : files_;
   }

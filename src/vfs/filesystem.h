@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/owner.h"
 #include "base/result.h"
 #include "vfs/shared_bytes.h"
 #include "vfs/types.h"
@@ -231,6 +232,9 @@ class FileSystem {
   // After a fork, once the new sandbox has its Nodes: lets go of the unlinked files that nothing
   // refers to.
   virtual void drop_orphans() {}
+
+  // Whose the descriptors of the host are that it opens from now on; null, as at first: nobody's.
+  virtual void set_owner(const std::shared_ptr<Owner>&) {}
 
   // Whether it tells those that watch it what changes.
   virtual bool tells_changes() const { return false; }

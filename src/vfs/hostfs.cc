@@ -110,6 +110,8 @@ FsRef HostFs::fork_for(std::optional<std::uint64_t>) {
   return fork;
 }
 
+void HostFs::set_owner(const std::shared_ptr<Owner>& owner) { impl_->owner = owner; }
+
 Ino HostFs::Impl::number(std::uint64_t dev, std::uint64_t ino) const {
   constexpr std::uint64_t foreign = std::uint64_t{1} << 63;
   // Numbers of the folder's own file system are shown as they are; those of one mounted below are

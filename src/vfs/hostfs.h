@@ -11,7 +11,8 @@
 //
 // Owner and group are shown as the guest's (1000); permission bits are the host's, set-id and
 // sticky bits are neither shown nor set. chown to anyone else is EPERM. Descriptors: one for the
-// folder, one for each open NodeIo (bounded: ENFILE), one or two during a call. Paths below the
+// folder, one for each open NodeIo (bounded, here and by DescriptorShare: ENFILE), one or two
+// during a call. Paths below the
 // folder are bounded by the host's 4095 bytes.
 //
 // A file that is mounted is the inode that was there: what the host writes into it is seen, what it
@@ -67,6 +68,7 @@ class HostFs final : public FileSystem {
   bool read_only() const override;
   std::string_view type_name() const override { return "hostfs"; }
   FsRef fork_for(std::optional<std::uint64_t> quota_bytes) override;
+  void set_owner(const std::shared_ptr<Owner>& owner) override;
 
  protected:
   ~HostFs() override;

@@ -76,6 +76,7 @@ struct HostFs::Impl {
   std::unordered_map<Ino, Entry> entries;
   std::size_t trim_at = 0;
   std::uint32_t open_count = 0;
+  std::shared_ptr<Owner> owner;  // of what is opened; null: nobody
 };
 
 inline Errno last_error() { return errno_from_host(errno); }

@@ -43,8 +43,8 @@ struct HostDirent {
 
 class HostFs::Io final : public NodeIo {
  public:
-  Io(Node node, Access access, UniqueFd fd, std::uint64_t dev)
-      : NodeIo(std::move(node), access), fd_(std::move(fd)), dev_(dev) {
+  Io(Node node, Access access, UniqueFd fd, DescriptorShare::Permit place, std::uint64_t dev)
+      : NodeIo(std::move(node), access), place_(std::move(place)), fd_(std::move(fd)), dev_(dev) {
     ++impl().open_count;
   }
   ~Io() override { --impl().open_count; }
@@ -164,6 +164,7 @@ class HostFs::Io final : public NodeIo {
     return static_cast<std::uint64_t>(at);
   }
 
+  const DescriptorShare::Permit place_;
   const UniqueFd fd_;
   const std::uint64_t dev_;
 };
@@ -183,8 +184,10 @@ Result<std::unique_ptr<NodeIo>> HostFs::open(Ino ino, Access access) {
   }
   if (impl_->open_count >= impl_->options.open_max) return Errno::nfile;
   CLOCHE_ASSIGN(UniqueFd fd, Impl::reopen(at.fd, flags));
-  if (is_beyond_guests_share(fd)) return Errno::nfile;
-  return std::make_unique<Io>(Node(*this, ino), access, std::move(fd), Impl::device_of(at.st));
+  auto place = DescriptorShare::of_this_process().acquire(fd, impl_->owner);
+  if (!place) return Errno::nfile;
+  return std::make_unique<Io>(Node(*this, ino), access, std::move(fd), *std::move(place),
+                              Impl::device_of(at.st));
 }
 
 }  // namespace cloche::vfs

@@ -34,6 +34,10 @@ Node Namespace::root() const {
 
 const std::vector<Mount>& Namespace::mounts() const { return impl_->mounts; }
 
+void Namespace::set_owner(const std::shared_ptr<Owner>& owner) {
+  for (const Mount& mount : impl_->mounts) mount.fs->set_owner(owner);
+}
+
 const Mount* Namespace::mounted_on(const Node& node) const {
   return find_mount_on(impl_->mounts, {&node.fs(), node.ino()});
 }

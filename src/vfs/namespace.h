@@ -75,6 +75,8 @@ class Namespace {
   // mounts there.
   Result<void> mount_at(std::string_view path, FsRef fs, std::string source);
   const std::vector<Mount>& mounts() const;
+  // See FileSystem::set_owner: of all that is mounted.
+  void set_owner(const std::shared_ptr<Owner>& owner);
   // The mount that covers `node`, or nullptr: to remove or rename it is EBUSY.
   const Mount* mounted_on(const Node& node) const;
 

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "wasm/owner.h"
+#include "base/owner.h"
 
 namespace cloche::wasm {
 

@@ -379,6 +379,13 @@ class Leaving(WithBox):
         self.leave_during("x=5; echo begun; sleep 1000", language="bash")
         self.assertEqual(self.interpreter.run("echo $x", language="bash")[0], "5\n")
 
+    def test_who_does_not_read_interrupts_the_cell(self):
+        connection, answer = self.begin("try:\n  while True: print('x' * 10_000)\n"
+                                        "except KeyboardInterrupt: open('/tmp/told', 'w').close()")
+        until(lambda: self.box.run("ls /tmp")[0].split() == ["told"], "the cell is interrupted")
+        answer.close()
+        connection.close()
+
     def test_who_leaves_before_its_turn_has_its_cell_not_run(self):
         first, answer = self.begin("import os, time\nprint('begun', flush=True)\n"
                                    "while not os.path.exists('/tmp/go'): time.sleep(0.01)")

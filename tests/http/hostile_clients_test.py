@@ -9,6 +9,7 @@ import resource
 import select
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -236,6 +237,17 @@ class Bodies(unittest.TestCase):
                 status, answer = server.json("POST", "/sessions/x/step", body)
                 self.assertEqual((status, answer), (400, {"detail": "There was an error parsing the body"}))
 
+    def test_what_is_cut_off_of_the_output_is_told(self):
+        most = 16 << 20
+        with Server("serve") as server:
+            path = f"/sessions/{server.json('POST', '/sessions')[1]['sessionId']}/commands"
+            for command, out, err, told in [(f"head -c {most} /dev/zero | tr '\\0' x", most, 0, {}),
+                                            (f"yes | head -c {most + 1}", most, 0, {"stdoutTruncated": True}),
+                                            (f"yes | head -c {most + 1} >&2; echo out", 4, most, {"stderrTruncated": True})]:
+                status, done = server.json("POST", path, {"command": command})
+                self.assertEqual((status, len(done.pop("stdout")), len(done.pop("stderr")), done),
+                                 (200, out, err, {"status": "completed", "exitCode": 0, **told}))
+
 
 class Hoarders(unittest.TestCase):
     """Connections that are held, and answers that are not read."""
@@ -328,6 +340,31 @@ class Hoarders(unittest.TestCase):
                 for session in sessions:
                     status, done = server.json("POST", f"/sessions/{session}/commands", {"command": "echo a | cat"})
                     self.assertEqual((status, done["stdout"]), (200, "a\n"))
+
+    def test_connections_and_files_of_one_tokens_guests_leave_descriptors_to_others(self):
+        """What guests may have of the process's descriptors, by one token's as far as they get it."""
+        hold = ("python3 -c 'import socket,sys,time\nheld=[]\n"
+                "def connection(): return socket.create_connection((\"127.0.0.1\", %d))\n"
+                "def file(): return open(\"/data/f\")\n"
+                "try:\n  while len(held) < 200: held.append({take}())\n"
+                "except OSError: pass\n"
+                "open(\"ready\", \"w\").write(str(len(held)))\ntime.sleep(600)' & while [ ! -s ready ]; do sleep 0.1; done; cat ready")
+        with socket.create_server(("127.0.0.1", 0), backlog=1000) as sink, tempfile.TemporaryDirectory() as folder:
+            Path(folder, "f").touch()
+            hold %= sink.getsockname()[1]
+            for take in ["connection", "file"]:
+                with Server("serve", "--token", TOKEN, "--token", "other", "--session-net", f"localhost:{sink.getsockname()[1]}",
+                            "--session-mount", f"{folder}:/data:ro", descriptors_limit=512) as server:
+                    def holds(token: str) -> int:
+                        session = server.json("POST", "/sessions", {}, token=token)[1]["sessionId"]
+                        status, done = server.json("POST", f"/sessions/{session}/commands",
+                                                   {"command": hold.replace("{take}", take)}, token=token)
+                        self.assertEqual(status, 200)
+                        return int(done["stdout"])
+
+                    self.assertGreater(sum(holds(TOKEN) for _ in range(4)), 100)
+                    self.assertEqual(holds(TOKEN), 0)
+                    self.assertGreater(holds("other"), 50)
 
     def test_without_descriptors_it_neither_stops_nor_spins(self):
         with Server("sbs", "run") as server:

@@ -107,6 +107,14 @@ class Steps(unittest.TestCase):
         self.assertEqual(self.step(session, r"printf 'a\377b\303\251\000c'"),
                          ("a\ufffdb\u00e9\0c", "", 0))
 
+    def test_what_is_cut_off_of_the_output_is_told(self):
+        session = self.create()
+        for command, told in [("yes | head -c 17M", {"error": "", "output_truncated": True}),
+                              ("yes | head -c 16M", {"error": ""})]:
+            status, answer = self.server.json("POST", f"/sessions/{session}/step",
+                                              {"sandbox_id": session, "type": "bash", "payload": {"cmd": command}})
+            self.assertEqual((status, len(answer.pop("output")), answer), (200, 16 << 20, {"exit_code": 0, **told}))
+
     def test_sessions_share_nothing(self):
         one, two = self.create(), self.create()
         self.step(one, "echo secret > f; echo secret > /tmp/f")

@@ -2,12 +2,14 @@
 """What many do with a session at the same time: nothing that was answered is lost, nothing is half of each."""
 import hashlib
 import json
+import random
 import threading
 import time
 import unittest
+from http.client import HTTPException
 
 from server import Server
-from websocket import Rpc
+from websocket import Rpc, WireError
 
 SECONDS = 4
 OCTETS = {"Content-Type": "application/octet-stream"}
@@ -38,6 +40,53 @@ class Together(unittest.TestCase):
         number = int(content.partition(b";")[0].partition(b":")[2])
         self.assertEqual(content, content_of(writer, number))
         return number
+
+    def test_its_python_is_killed_forked_paused_and_deleted(self):
+        """Any of it at any moment of the other: all is answered, and the server is there."""
+        paths, wrong, over = [self.session(), self.session()], [], threading.Event()
+
+        def command(path: str, text: str) -> None:
+            status, answer = self.server.json("POST", path + "/commands", {"command": text, "timeout": 5})
+            if status not in (200, 404, 409):
+                wrong.append((status, answer))
+
+        def rpc(path: str, method: str, **params) -> None:
+            with Rpc(self.server.port) as own:
+                try:
+                    own.call("create", sessionId=path.rpartition("/")[2])
+                    answer = own.call(method, **params)
+                except WireError:
+                    return  # it is paused, or gone, or busy
+            for made in answer.get("sessions", []):
+                self.server.ask("DELETE", f"/sessions/{made['sessionId']}")
+
+        def delete(path: str) -> None:
+            self.server.ask("DELETE", path)
+            paths[paths.index(path) if path in paths else 0] = self.session()
+
+        def act(number: int) -> None:
+            draw = random.Random(number)
+            try:
+                while not over.is_set():
+                    path = draw.choice(paths)
+                    draw.choice([
+                        lambda: command(path, "for i in $(seq 20); do pkill -9 python; done"),
+                        lambda: command(path, "kill -9 -1"),
+                        lambda: rpc(path, "python.execute", code="x = [0] * 100_000"),
+                        lambda: rpc(path, "session.fork", sessionId=path.rpartition("/")[2], count=1),
+                        lambda: self.server.ask("POST", path + draw.choice(["/pause", "/resume"])),
+                        lambda: draw.random() < 0.3 and delete(path)])()
+            except (OSError, HTTPException) as error:
+                wrong.append(repr(error))
+
+        clients = [threading.Thread(target=act, args=(number,)) for number in range(8)]
+        for client in clients:
+            client.start()
+        over.wait(SECONDS)
+        over.set()
+        for client in clients:
+            client.join()
+        self.assertEqual(wrong, [])
 
     def test_uploads_while_it_is_paused_and_forked(self):
         path = self.session()

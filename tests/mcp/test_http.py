@@ -188,6 +188,18 @@ class Modern(HttpTest):
             connection.close()
             self.assertEqual(text_of(self.call("bash", command="echo next")), "next\n")
 
+    def test_sandboxes_that_go_while_their_python_runs(self) -> None:
+        for number in range(60):
+            name = f"goes-{number}"
+            self.call("sandbox_create", name=name)
+            self.call("python", sandbox=name, code="x = 1")
+            running = threading.Thread(target=lambda name=name: self.call("python", sandbox=name, code="while True: pass"))
+            running.start()
+            self.call("sandbox_delete", sandbox=name)
+            running.join(WAIT_SECONDS)
+            self.assertFalse(running.is_alive())
+        self.assertEqual(text_of(self.call("python", code="6 * 7")), "42")
+
     def test_the_user_is_asked(self) -> None:
         params = {"name": "network", "arguments": {"action": "allow", "rules": ["a.example"]}}
         asked = self.modern("tools/call", params, capabilities={"elicitation": {}}).result

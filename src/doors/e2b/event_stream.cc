@@ -89,7 +89,8 @@ bool EventStream::has_room() {
 }
 
 bool EventStream::send(const std::string& frame) {
-  const MutexLock lock(mutex_);
+  std::function<void()> leave;
+  ReleasableMutexLock lock(mutex_);
   while (answer_ && answer_->unsent_bytes() > unsent_max_bytes) {
     const std::size_t before = answer_->unsent_bytes();
     if (changed_.wait_until(mutex_, std::chrono::steady_clock::now() + patience) ==
@@ -103,9 +104,15 @@ bool EventStream::send(const std::string& frame) {
       answer_->end();
     }
     answer_.reset();
+    leave = std::exchange(leave_, {});
   }
-  if (answer_) answer_->write(frame);
-  return answer_ != nullptr;
+  if (answer_) {
+    answer_->write(frame);
+    return true;
+  }
+  lock.unlock();
+  if (leave) leave();
+  return false;
 }
 
 void EventStream::end(const std::string& frame) {

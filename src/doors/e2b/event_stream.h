@@ -41,7 +41,8 @@ class EventStream {
   // The client sees that there should have been more.
   void break_off();
   bool is_over() const;
-  // Called once when the client leaves; at once where it has left. It must not wait.
+  // Called once when the client leaves, or loses its answer as it reads too slowly; at once where
+  // that has been. It must not wait.
   void on_leave(std::function<void()> leave);
 
   // Has `woken` called soon, while it is not over, on a thread of the server; several calls may

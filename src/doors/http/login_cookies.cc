@@ -68,7 +68,7 @@ void LoginCookies::make_room(const TokenStore::Digest& token) {
   std::erase_if(logins_, [&](const auto& entry) { return entry.second.until <= now; });
   std::size_t of_token = 0;
   auto first = logins_.end(), first_of_token = logins_.end();
-  const auto is_sooner = [&](auto one, auto other) {
+  const auto is_sooner = [&](auto one, auto other) REQUIRES(mutex_) {
     return other == logins_.end() || one->second.until < other->second.until;
   };
   for (auto at = logins_.begin(); at != logins_.end(); ++at) {

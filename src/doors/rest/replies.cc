@@ -62,9 +62,11 @@ http::Response result_within(int status, std::string_view before, RunResult resu
                                         : result.exit_code == 0 ? "completed"
                                                                 : "failed",
                                         timed_out ? "null" : std::to_string(result.exit_code));
-  return http::output_response(status, start, std::move(result.stdout_data), R"(,"stderr":)",
-                               std::move(result.stderr_data),
-                               fmt::format("{}}}{}", figures_json(result.figures), after));
+  return http::output_response(
+      status, start, std::move(result.stdout_data), R"(,"stderr":)", std::move(result.stderr_data),
+      fmt::format("{}{}{}}}{}", figures_json(result.figures),
+                  result.stdout_truncated ? R"(,"stdoutTruncated":true)" : "",
+                  result.stderr_truncated ? R"(,"stderrTruncated":true)" : "", after));
 }
 
 // `details`: JSON, or empty.

@@ -195,8 +195,11 @@ http::Response StepDoor::run(const StepRun& step) {
 
   const int code = exit_code_of(result);
   std::string error = std::move(result.stderr_data);
-  if (result.status == RunStatus::timed_out)
+  bool is_error_cut = result.stderr_truncated;
+  if (result.status == RunStatus::timed_out) {
+    is_error_cut = false;
     error = "execution timed out after " + seconds_text(timeout_s_) + " seconds";
+  }
   if (result.status == RunStatus::not_started) error += result.reason + "\n";
   // Of a step that did not come to its end by itself or by its session's.
   const bool failed =
@@ -214,7 +217,9 @@ http::Response StepDoor::run(const StepRun& step) {
   if (!saved) return not_saved(saved.error(), "the step has run, but what it did is not saved");
   http::Response response = http::output_response(
       200, R"({"output":)", std::move(result.stdout_data), R"(,"error":)", std::move(error),
-      fmt::format(R"(,"exit_code":{}{}}})", code, http::figures_json(result.figures)));
+      fmt::format(R"(,"exit_code":{}{}{}{}}})", code, http::figures_json(result.figures),
+                  result.stdout_truncated ? R"(,"output_truncated":true)" : "",
+                  is_error_cut ? R"(,"error_truncated":true)" : ""));
   if (step.session->restart()) {
     response.fields.emplace_back("X-Cloche-Restarted", "true");
     step.session->restart_is_told();

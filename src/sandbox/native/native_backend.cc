@@ -462,6 +462,7 @@ void NativeBackend::start_network(const NetworkOptions& options) {
   write("/etc/resolv.conf", "nameserver 127.0.0.1\n");
   if (!root_files_->stat("/etc/hosts")) write("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n");
   network_ = std::make_unique<NativeNetwork>(*box_, watched(options), secrets_, authority_);
+  network_->set_owner(owner_);
 }
 
 // A network that has been there stays, without rules too: what it has counted counts on.
@@ -478,6 +479,18 @@ void NativeBackend::set_network_rules(std::vector<std::string> allow) {
   }
   const MutexLock lock(mutex_);
   network_rules_ = std::move(allow);
+}
+
+// What else it has of the host is another process's.
+void NativeBackend::set_owner(std::shared_ptr<Owner> owner) {
+  const MutexLock changing(network_mutex_);
+  owner_ = std::move(owner);
+  if (network_) network_->set_owner(owner_);
+}
+
+std::shared_ptr<Owner> NativeBackend::owner() const {
+  const MutexLock changing(network_mutex_);
+  return owner_;
 }
 
 std::vector<std::string> NativeBackend::network_rules() const {
@@ -516,6 +529,7 @@ std::unique_ptr<Backend> NativeBackend::fork(const std::function<void()>& at_fil
   std::unique_ptr<NativeBackend> twin(new NativeBackend(parts_, *this));
   twin->shell_.go_on_as(std::move(shell));
   twin->python_.go_on_as(std::move(python));
+  twin->set_owner(owner());
   return twin;
 }
 

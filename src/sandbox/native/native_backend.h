@@ -61,6 +61,7 @@ class NativeBackend final : public Backend {
   void restart_shell() override { shell_.restart(); }
   void set_network_rules(std::vector<std::string> allow) override;
   std::vector<std::string> network_rules() const override;
+  void set_owner(std::shared_ptr<Owner> owner) override;
   void set_commands(std::vector<HostCommand> commands) override;
   std::vector<HostCommand> commands() const override { return commands_->list(); }
   // One user is inside, so that the accounts differ in where they are at home.
@@ -141,6 +142,7 @@ class NativeBackend final : public Backend {
   // Whose decisions the observer hears of too.
   NetworkOptions watched(NetworkOptions options);
   void start_network(const NetworkOptions& options) REQUIRES(network_mutex_);
+  std::shared_ptr<Owner> owner() const EXCLUDES(network_mutex_);
 
   NativeParts& parts_;
   SandboxOptions options_;
@@ -160,8 +162,9 @@ class NativeBackend final : public Backend {
 
   RunObserver observer_;
   std::unique_ptr<native::Box> box_;
-  Mutex network_mutex_;                                                // one change at a time
+  mutable Mutex network_mutex_;                                        // one change at a time
   std::unique_ptr<NativeNetwork> network_ GUARDED_BY(network_mutex_);  // null: there is none
+  std::shared_ptr<Owner> owner_ GUARDED_BY(network_mutex_);            // null: nobody
   std::unique_ptr<NativeCommands> commands_;
   std::unique_ptr<NativeFiles> files_;
   std::unique_ptr<NativeFiles> root_files_;

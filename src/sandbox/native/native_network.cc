@@ -12,6 +12,7 @@
 #include <cstring>
 #include <future>
 
+#include "base/descriptor_share.h"
 #include "base/host_error.h"
 #include "base/host_thread.h"
 #include "base/thread_name.h"
@@ -82,6 +83,11 @@ NativeNetwork::~NativeNetwork() {
   network_.stop();
 }
 
+void NativeNetwork::set_owner(std::shared_ptr<Owner> owner) {
+  const kernel::KernelLock lock(mutex_);
+  network_.set_owner(std::move(owner));
+}
+
 void NativeNetwork::serve() {
   bool has_box = true;
   for (;;) {
@@ -111,7 +117,13 @@ bool NativeNetwork::take_dial() {
   const auto found = asked_.find(dial.id);
   if (found == asked_.end()) return true;
   if (dial.tell == Dial::Tell::joined) {
-    found->second.socket->attach(UniqueFd(packet.take_fd(0)));
+    UniqueFd socket(packet.take_fd(0));
+    auto place = DescriptorShare::of_this_process().acquire(socket, network_.owner());
+    if (place) {
+      found->second.socket->attach(std::move(socket), *std::move(place));
+    } else {
+      found->second.socket->give_up();
+    }
   } else {
     found->second.socket->give_up();
   }

@@ -35,6 +35,8 @@ class NativeNetwork {
 
   // From now on this one judges, and connections that it does not allow end.
   void set_policy(net::Policy policy) { network_.set_policy(std::move(policy)); }
+  // Whose the connections are that are made from now on; null, as at first: nobody's.
+  void set_owner(std::shared_ptr<Owner> owner) EXCLUDES(kernel::kernel_lock);
 
  private:
   using Clock = std::chrono::steady_clock;

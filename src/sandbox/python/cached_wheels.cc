@@ -40,8 +40,11 @@ class OpenPlace {
 
 class KeptWheel final : public kernel::File {
  public:
-  KeptWheel(WheelCache::Found found, OpenPlace place)
-      : File(kernel::o_rdonly), found_(std::move(found)), place_(std::move(place)) {}
+  KeptWheel(WheelCache::Found found, DescriptorShare::Permit of_owner, OpenPlace place)
+      : File(kernel::o_rdonly),
+        of_owner_(std::move(of_owner)),
+        found_(std::move(found)),
+        place_(std::move(place)) {}
 
   Result<std::size_t> read(kernel::Task&, std::span<std::byte> to) override
       REQUIRES(kernel::kernel_lock) {
@@ -55,6 +58,7 @@ class KeptWheel final : public kernel::File {
   }
 
  private:
+  const DescriptorShare::Permit of_owner_;
   const WheelCache::Found found_;
   const OpenPlace place_;
 };
@@ -81,13 +85,16 @@ class NewWheel final : public kernel::File {
 
 }  // namespace
 
-Result<kernel::FilePtr> CachedWheels::open(const python::CachedWheel& wheel) {
+Result<kernel::FilePtr> CachedWheels::open(const python::CachedWheel& wheel,
+                                           const std::shared_ptr<Owner>& owner) {
   if (cache_ == nullptr || *open_ >= open_max) return Errno::noent;
   const packages::WheelName name{wheel.origin, wheel.address, wheel.sha256};
   if (wheel.bytes_to_keep == 0) {
     auto found = cache_->find(name);
-    if (!found || is_beyond_guests_share(found->fd)) return Errno::noent;
-    return std::make_shared<KeptWheel>(*std::move(found), OpenPlace(open_));
+    if (!found) return Errno::noent;
+    auto of_owner = DescriptorShare::of_this_process().acquire(found->fd, owner);
+    if (!of_owner) return Errno::noent;
+    return std::make_shared<KeptWheel>(*std::move(found), *std::move(of_owner), OpenPlace(open_));
   }
   if (wheel.bytes_to_keep > cache_->share_bytes() - given_bytes_ ||
       given_files_ == cache_->share_files())

@@ -21,7 +21,8 @@ class CachedWheels {
   explicit CachedWheels(packages::WheelCache* cache) : cache_(cache) {}
 
   // See python::HostServices::open_wheel.
-  Result<kernel::FilePtr> open(const python::CachedWheel& wheel) REQUIRES(kernel::kernel_lock);
+  Result<kernel::FilePtr> open(const python::CachedWheel& wheel,
+                               const std::shared_ptr<Owner>& owner) REQUIRES(kernel::kernel_lock);
 
  private:
   packages::WheelCache* const cache_;

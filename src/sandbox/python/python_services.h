@@ -20,9 +20,10 @@ class PythonServices final : public python::HostServices {
                               std::string_view name) override REQUIRES(kernel::kernel_lock) {
     return parts_.change_package(files, change, name);
   }
-  Result<kernel::FilePtr> open_wheel(const python::CachedWheel& wheel) override
+  Result<kernel::FilePtr> open_wheel(const python::CachedWheel& wheel,
+                                     const std::shared_ptr<Owner>& owner) override
       REQUIRES(kernel::kernel_lock) {
-    return wheels_.open(wheel);
+    return wheels_.open(wheel, owner);
   }
   void show_figure(kernel::JobId job, std::string_view path) override
       REQUIRES(kernel::kernel_lock) {

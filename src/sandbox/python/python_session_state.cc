@@ -319,7 +319,11 @@ void PythonSessionState::load_image(const std::filesystem::path& file) {
   try {
     interpreter_->load_image(file);
   } catch (const Error&) {
-    if (interpreter_->is_there()) connect();
+    if (interpreter_->is_there()) {
+      connect();
+    } else {
+      drop();
+    }
     throw;
   }
   connect();

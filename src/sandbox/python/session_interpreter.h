@@ -69,7 +69,8 @@ class SessionInterpreter {
   // One that goes on from here in that fork; or, where that cannot be, begins anew there.
   virtual Result<std::unique_ptr<SessionInterpreter>> fork(Backend& twin) = 0;
 
-  // See PythonSession::checkpoint and restore. Both throw Error.
+  // See PythonSession::checkpoint and restore. Both throw Error; where the interpreter has gone
+  // for it, is_there() says so.
   // An interpreter that does not come to rest within the limits is dropped.
   virtual void save_image(const std::filesystem::path& file, CheckpointFile kind,
                           const CheckpointLimits& limits) = 0;

@@ -172,6 +172,13 @@ void WasmInterpreter::load_image(const std::filesystem::path& file) {
   drop();
   if (const Result<void, Error> started = start_from(std::move(image), folder); !started)
     throw Error(started.error());
+  // It begins by itself, and whether it could is known once it has answered something.
+  const python::TurnResult first =
+      interpreter_->take(python::Turn::exit_status, {}, {.time = state_.options().timeout});
+  if (first.status != python::TurnStatus::ended && first.status != python::TurnStatus::overdue)
+    return;
+  drop();
+  throw Error(ErrorKind::sandbox, Errno::io, "Python cannot go on from that file: " + first.reason);
 }
 
 kernel::TimerThread& WasmInterpreter::timers() noexcept {

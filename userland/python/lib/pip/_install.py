@@ -155,7 +155,7 @@ def _take_away(distribution):
             if os.path.islink(path) and os.path.dirname(os.readlink(path)) == source:
                 os.unlink(path)
     else:
-        _wheel.remove(distribution)
+        _wheel.remove(distribution, os.path.dirname(_site.script_folder()))
 
 
 def uninstall(options):

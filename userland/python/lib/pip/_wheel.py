@@ -228,11 +228,16 @@ def script_targets(text):
     return found
 
 
-def remove(distribution):
-    """Removes the files of an installed wheel, and folders that are empty then."""
+def remove(distribution, prefix):
+    """Removes the files of an installed wheel, and folders that are empty then. What its RECORD names elsewhere than in its folder or
+    below `prefix` stays: a wheel may have brought that RECORD as one of its files.
+    """
     folders = set()
+    own = tuple(os.path.normpath(place) + os.sep for place in (distribution.folder, prefix))
     for name in distribution.files():
         path = os.path.normpath(os.path.join(distribution.folder, name))
+        if not path.startswith(own):
+            continue
         try:
             os.unlink(path)
         except OSError:

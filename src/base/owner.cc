@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wasm/owner.h"
+#include "base/owner.h"
 
 #include <map>
 
 #include "base/mutex.h"
 
-namespace cloche::wasm {
+namespace cloche {
 namespace {
 
 struct KnownOwners {
@@ -27,4 +27,4 @@ std::shared_ptr<Owner> Owner::named(const std::string& name) {
   return owner;
 }
 
-}  // namespace cloche::wasm
+}  // namespace cloche
