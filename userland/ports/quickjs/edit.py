@@ -30,6 +30,8 @@ for ours, nodes in (("cannot read property '%s' of null", "Cannot read propertie
                     ("%s is not initialized", "Cannot access '%s' before initialization"),
                     ("\"cannot convert symbol to number\"", "\"Cannot convert a Symbol value to a number\""),
                     ("\"cannot convert BigInt to number\"", "\"Cannot convert a BigInt value to a number\""),
+                    ("\"BigInt are forbidden in JSON.stringify\"", "\"Do not know how to serialize a BigInt\""),
+                    ("JS_ThrowTypeError(ctx, \"toPrimitive\")", "JS_ThrowTypeError(ctx, \"Cannot convert object to primitive value\")"),
                     ("\"invalid array length\"", "\"Invalid array length\""),
                     ("\"cannot convert symbol to string\"", "\"Cannot convert a Symbol value to a string\"")):
     if ours not in text:

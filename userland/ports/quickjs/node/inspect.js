@@ -37,7 +37,7 @@ function quote(text) {
   const inner = text.replace(/[\x00-\x1f\x7f-\x9f\\]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, (char) => {
     if (char in escapes) return escapes[char];
     const code = char.charCodeAt(0);
-    return code > 0xff ? `\\u${code.toString(16).toUpperCase()}` : `\\x${code.toString(16).toUpperCase().padStart(2, '0')}`;
+    return code > 0xff ? `\\u${code.toString(16)}` : `\\x${code.toString(16).toUpperCase().padStart(2, '0')}`;
   });
   return mark + (mark === "'" ? inner.replaceAll("'", "\\'") : inner) + mark;
 }
@@ -349,6 +349,9 @@ function showObject(ctx, value, level) {
     const shown = Array.from(bytes.subarray(0, 50), (byte) => byte.toString(16).padStart(2, '0')).join(' ');
     braces[0] = `${prefixOf(name, 'ArrayBuffer', tag === name ? '' : '', '')}{`;
     items = () => [`[Uint8Contents]: <${shown}${bytes.length > 50 ? ` ... ${bytes.length - 50} more byte${bytes.length > 51 ? 's' : ''}` : ''}>`, `byteLength: ${showPrimitive(ctx, bytes.length)}`];
+  } else if (types.isDataView(value)) {
+    braces[0] = `${prefixOf(name, 'DataView', tag === name ? '' : tag, '')}{`;
+    items = () => ['byteLength', 'byteOffset', 'buffer'].map((key) => `${key}: ${show(ctx, value[key], level + 1, true)}`);
   } else if (types.isPromise(value)) {
     braces[0] = `${prefixOf(name, 'Promise', tag, '')}{`;
     items = () => {
@@ -387,7 +390,11 @@ function showObject(ctx, value, level) {
     if (base === '') braces[0] = `${reference} ${braces[0]}`;
     else base = `${reference} ${base}`;
   }
-  if (ctx.sorted) output.sort(typeof ctx.sorted === 'function' ? ctx.sorted : undefined);
+  if (ctx.sorted) {
+    // Elements of a list stay where they are.
+    const fixed = isArray ? output.length - keys.length : 0;
+    output.push(...output.splice(fixed).sort(typeof ctx.sorted === 'function' ? ctx.sorted : undefined));
+  }
   if (output.length === 0) return `${base ? `${base} ` : ''}${braces[0]}${braces[1]}`;
   return assemble(ctx, output, base, braces, level, isArray, value);
 }
@@ -429,6 +436,8 @@ function formatWithOptions(options, ...args) {
           if (typeof value === 'bigint') return `${value}n`;
           if (typeof value === 'number') return showNumber(value);
           if (typeof value !== 'object' || value === null) return String(value);
+          if (typeof value[Symbol.toPrimitive] === 'function' && !types.isDate(value)) return String(value);
+          if (typeof value.toString !== 'function' || types.isBoxedPrimitive(value)) return inspect(value, { ...options, depth: 0, colors: false, compact: 3 });
           if (Object.hasOwn(value, 'toString') || (value.toString !== Object.prototype.toString && value.toString !== Error.prototype.toString &&
               !Array.isArray(value) && !/^(Object|Map|Set|Date)$/.test(constructorName(value) ?? ''))) return String(value);
           return inspect(value, { ...options, depth: 0, colors: false, compact: 3 });

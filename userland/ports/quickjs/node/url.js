@@ -168,7 +168,11 @@ class URL {
     const user = u.username || u.password ? `${u.username}${u.password ? `:${u.password}` : ''}@` : '';
     return `${u.protocol}${u.slashes ? `//${user}${this.host}` : ''}${u.pathname}${u.search}${u.hash}`;
   }
-  get origin() { return this.#u.protocol in special && this.#u.protocol !== 'file:' ? `${this.#u.protocol}//${this.host}` : 'null'; }
+  get origin() {
+    // That of the address within.
+    if (this.#u.protocol === 'blob:') return /^https?:/.test(this.pathname) ? URL.parse(this.pathname)?.origin ?? 'null' : 'null';
+    return this.#u.protocol in special && this.#u.protocol !== 'file:' ? `${this.#u.protocol}//${this.host}` : 'null';
+  }
   get protocol() { return this.#u.protocol; }
   get username() { return this.#u.username; }
   get password() { return this.#u.password; }
