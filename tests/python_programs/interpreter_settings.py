@@ -98,3 +98,21 @@ python("-c", "from os import *\nprint(getcwd is not None)")
 for words, typed in ((["-q", "-i"], "def f():\n  1/0\n\nf()\n"), (["-m", "asyncio"], "import asyncio\nprint(await asyncio.sleep(0, 'slept'))\n")):
     ended = subprocess.run([sys.executable, *words], input=typed, capture_output=True, text=True)
     print(ended.returncode, "slept" in ended.stdout, "    1/0\n    ~^~\n" in ended.stderr)
+
+# A stack ends with the program's own frames.
+SHOWS = """
+import inspect, logging, threading, traceback
+def shows():
+    traceback.print_stack()
+    logging.warning("here", stack_info=True)
+    print([frame.function for frame in inspect.stack()], len(traceback.extract_stack()), len(list(traceback.walk_stack(None))))
+shows()
+thread = threading.Thread(target=lambda: print([frame.function for frame in inspect.stack()][-2:]))
+thread.start()
+thread.join()
+"""
+with open("shows.py", "w") as file:
+    file.write(SHOWS)
+for words in (["shows.py"], ["-c", SHOWS]):
+    ended = subprocess.run([sys.executable, *words], capture_output=True, text=True)
+    print(ended.stdout + "\n".join(line.replace(os.getcwd() + "/", "") for line in ended.stderr.splitlines()))

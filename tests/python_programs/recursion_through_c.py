@@ -2,10 +2,14 @@
 import ast
 import collections
 import copy
+import csv
 import functools
+import itertools
 import json
+import operator
 import pickle
 import threading
+import types
 import xml.etree.ElementTree as trees
 
 
@@ -51,6 +55,69 @@ def freed(wrap, depth):
     return 1
 
 
+def within(wrap, made, depth):
+    for _ in range(depth):
+        made = wrap(made)
+    return made
+
+
+def goes_on(generator):
+    yield from generator
+
+
+# What gives the first element of what is within them all.
+PLAIN = [
+    lambda made: map(abs, made), lambda made: filter(bool, made), itertools.chain, lambda made: itertools.islice(made, 9),
+    itertools.accumulate, itertools.cycle, lambda made: map(operator.itemgetter(0), itertools.groupby(made)),
+    lambda made: itertools.takewhile(lambda _: True, made), lambda made: itertools.dropwhile(lambda _: False, made),
+    lambda made: itertools.filterfalse(lambda _: False, made), lambda made: itertools.compress(made, itertools.repeat(1)),
+    lambda made: itertools.tee(made, 1)[0], goes_on,
+]
+ITERATORS = [
+    *PLAIN, zip, enumerate, lambda made: itertools.batched(made, 1), itertools.zip_longest, itertools.groupby,
+    lambda made: itertools.starmap(pow, zip(made, made)), lambda made: map(",".join, csv.reader(made)),
+]
+OTHERS = [
+    lambda depth: hash(within(lambda made: (made,), (), depth)),
+    lambda depth: hash(within(slice, 1, depth)),
+    lambda depth: hash(within(lambda made: list[made], int, depth)),
+    lambda depth: within(lambda made: types.GenericAlias(made, int), list, depth)(),
+    lambda depth: within(lambda made: types.GenericAlias(made, int), list, depth).append,
+    lambda depth: within(lambda made: types.MethodType(made, 1), len, depth).__name__,
+    lambda depth: within(staticmethod, abs, depth)(1),
+    lambda depth: within(types.MappingProxyType, {1: 2}, depth)[1],
+    lambda depth: 1 in within(types.MappingProxyType, {1: 2}, depth),
+    lambda depth: len(within(types.MappingProxyType, {1: 2}, depth)),
+    lambda depth: within(types.MappingProxyType, {1: 2}, depth) | {},
+    lambda depth: isinstance(1, within(lambda made: (made,), str, depth)),
+    lambda depth: memoryview(within(pickle.PickleBuffer, b"", depth)),
+]
+
+
+def deep(work):
+    """Natively some of it ends the process, and some goes as deep as this."""
+    try:
+        work()
+    except RecursionError:
+        pass
+    return 1
+
+
+def goes_on_and_ends(depth):
+    made = within(goes_on, iter([1, 2]), depth)
+    next(made)
+    made.close()
+
+
+def throws(depth):
+    made = within(goes_on, iter([1, 2]), depth)
+    next(made)
+    try:
+        made.throw(KeyError)
+    except KeyError:
+        pass
+
+
 def all_of_it():
     fibonacci.cache_clear()
     print(fibonacci(450))
@@ -67,6 +134,9 @@ def all_of_it():
     print([freed(wrap, 300000) for wrap in (lambda made: [made], lambda made: (made,), lambda made: {1: made}, Chain, Link, slice, ValueError,
                                             lambda made: functools.partial(print, made), lambda made: collections.deque([made]), property,
                                             lambda made: map(abs, made or []), lambda made: ast.UnaryOp(ast.USub(), made))])
+    print([next(within(wrap, iter([1, 2]), 1000)) for wrap in PLAIN])
+    print(sum(deep(lambda: next(within(wrap, iter([1, 2]), 100000))) for wrap in ITERATORS if wrap is not goes_on))
+    print(sum(deep(lambda: work(100000)) for work in OTHERS), sum(deep(lambda: work(2000)) for work in (*OTHERS, goes_on_and_ends, throws)))
     try:
         json.loads("[" * 300000)
     except RecursionError as error:

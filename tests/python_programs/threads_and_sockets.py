@@ -1,5 +1,6 @@
 """Threads of one process that talk by sockets and wait for each other's locks: what does not fit goes on when somebody reads."""
 import array
+import asyncio
 import fcntl
 import http.server
 import os
@@ -205,3 +206,22 @@ for step in (lambda: a.recv(5), lambda: a.send(b"one")):
         print(step())
     except OSError as error:
         print(type(error).__name__)
+
+# A name is looked up while the loop goes on.
+ask, went_on = socket.getaddrinfo, threading.Event()
+socket.getaddrinfo = lambda *arguments, **more: went_on.wait(60) and ask(*arguments, **more)
+
+
+async def looks_up():
+    loop = asyncio.get_running_loop()
+    found = loop.create_task(loop.getaddrinfo("localhost", 80, family=socket.AF_INET, type=socket.SOCK_STREAM))
+    await asyncio.sleep(0)
+    loop.call_soon(went_on.set)
+    print((await found)[0][4])
+    try:
+        await loop.getaddrinfo("localhost", "no-such-service")
+    except socket.gaierror as error:
+        print(type(error).__name__)
+
+
+asyncio.run(looks_up())

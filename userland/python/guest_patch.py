@@ -1,6 +1,6 @@
-"""Changes the interpreter's WebAssembly where no Python code can: the numbers and texts of errors, threads (threads_patch.py), local
-time (zone_patch.py), where free memory lies (heap_patch.py), numpy's integers (numpy_patch.py), and integers that are made of floats
-(conversions_patch.py). What else is in the way is here.
+"""Changes the interpreter's WebAssembly where no Python code can: the numbers and texts of errors, threads (threads_patch.py), how deep it
+goes (stack_patch.py), local time (zone_patch.py), where free memory lies (heap_patch.py), numpy's integers (numpy_patch.py), and integers
+that are made of floats (conversions_patch.py). What else is in the way is here.
 
 wasi-libc has WASI's error numbers and musl's texts. Agents compare with Linux's ("[Errno 2]"), so the two functions of CPython that
 make exceptions of `errno` translate it by a table, and strerror's texts become glibc's. Functions are found by the names that the
@@ -15,6 +15,7 @@ import extensions_patch
 import heap_patch
 import numpy_patch
 import random_patch
+import stack_patch
 import threads_patch
 import zone_patch
 from wasm_module import CALL, CONST, GET, LEB, LOAD, LOAD16_U, LOAD8_U, Module, PatchError, encode, once, uleb
@@ -107,6 +108,7 @@ def patch(source):
     patch_blocking(module, table)
     without_traces(module)
     threads_patch.patch(module)
+    stack_patch.patch(module)
     zone_patch.patch(module)
     heap_patch.patch(module)
     numpy_patch.patch(module)

@@ -39,7 +39,7 @@ def build(modules=""):
     from ..libraries import databases, figures, flat_indices, floats, former_names, imports, integers, joins, keys, parallel, ranges, saved_indices, seeds, sizes, trees
     from ..pictures import install as pictures
     from ..processes import fault_dumps, pseudo_terminals, shared_values, signal_calls, trip
-    from ..programs import shadows, streams
+    from ..programs import outer_frames, shadows, streams
     from ..sockets import loop, loop_signals, polling
     from ..threads import library as threads
     trip.learn()
@@ -58,6 +58,7 @@ def build(modules=""):
     threads.install()
     for name in COMMON:
         __import__(name)
+    outer_frames.install()
     figures.install()
     pseudo_terminals.install()
     fault_dumps.install()

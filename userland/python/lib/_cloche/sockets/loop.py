@@ -2,10 +2,13 @@
 looks at, so there is no pair of sockets for that.
 """
 import asyncio
+import contextlib
+import functools
 import selectors
+import threading
 from asyncio import base_events, selector_events, transports
 
-from . import polling
+from . import names, polling
 
 
 def _no_self_pipe(self):
@@ -33,13 +36,16 @@ def _make_tls_transport(self, rawsock, protocol, sslcontext, waiter=None, *, ser
     return transport
 
 
+def _extra(known, tls):
+    """What get_extra_info of a transport tells."""
+    return {**(known or {}), "ssl_object": tls, "sslcontext": tls.context, "peercert": tls.getpeercert(), "cipher": tls.cipher(), "compression": None}
+
+
 async def _connect_tls(self, tls, protocol, transport, waiter, extra, server, timeout):
     try:
         async with asyncio.timeout(timeout or 60):
             await _shake_hands(self, tls)
-        extra = {**(extra or {}), "ssl_object": tls, "sslcontext": tls.context, "peercert": tls.getpeercert(),
-                 "cipher": tls.cipher(), "compression": None}
-        transport._real = self._make_socket_transport(tls, protocol, waiter, extra=extra, server=server)
+        transport._real = self._make_socket_transport(tls, protocol, waiter, extra=_extra(extra, tls), server=server)
     except BaseException as error:
         tls.close()
         if waiter is not None and not waiter.done():
@@ -85,8 +91,31 @@ class _LateTransport(transports.Transport):
 
 
 async def _getaddrinfo(self, host, port, *, family=0, type=0, proto=0, flags=0):
+    """A thread of its own asks for a name, while the loop goes on: the threads of a pool are not there in a session's fork."""
     import socket
-    return socket.getaddrinfo(host, port, family, type, proto, flags)
+    ask = functools.partial(socket.getaddrinfo, host, port, family, type, proto, flags)
+    if not isinstance(host, str) or names.literal(host.partition("%")[0]):
+        return ask()
+    told = self.create_future()
+
+    def tell(result, error):
+        if not told.done():
+            told.set_exception(error) if error else told.set_result(result)
+
+    def look():
+        result = error = None
+        try:
+            result = ask()
+        except Exception as failure:
+            error = failure
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self.call_soon_threadsafe(tell, result, error)
+
+    try:
+        threading.Thread(target=look, name="asyncio-getaddrinfo", daemon=True).start()
+    except RuntimeError:  # there are as many threads as there may be
+        return ask()
+    return await told
 
 
 def install():
