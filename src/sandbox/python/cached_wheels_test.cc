@@ -30,7 +30,7 @@ class CachedWheelsTest : public ::testing::Test {
   // Whether the sandbox `wheels` may give a file of so many bytes.
   bool may_keep(CachedWheels& wheels, std::string_view name, std::uint64_t bytes) {
     const kernel::KernelLock lock(machine_.kernel().mutex());
-    const auto opened = wheels.open(wheel_of(name, bytes));
+    const auto opened = wheels.open(wheel_of(name, bytes), nullptr);
     EXPECT_TRUE(opened || opened.error() == Errno::noent);
     return static_cast<bool>(opened);
   }
@@ -69,10 +69,10 @@ TEST_F(CachedWheelsTest, FewAreOpenAtATime) {
   std::vector<kernel::FilePtr> open;
   open.reserve(CachedWheels::open_max);
   for (std::uint32_t i = 0; i < CachedWheels::open_max; ++i)
-    open.push_back(*wheels.open(wheel_of("w", 0)));
-  EXPECT_EQ(wheels.open(wheel_of("w", 0)).error(), Errno::noent);
+    open.push_back(*wheels.open(wheel_of("w", 0), nullptr));
+  EXPECT_EQ(wheels.open(wheel_of("w", 0), nullptr).error(), Errno::noent);
   open.pop_back();
-  EXPECT_TRUE(wheels.open(wheel_of("w", 0)));
+  EXPECT_TRUE(wheels.open(wheel_of("w", 0), nullptr));
 }
 
 TEST_F(CachedWheelsTest, WhatNobodyHasKeptIsNotThere) {
