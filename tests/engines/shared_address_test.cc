@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor_share.h"
 #include "../loopback_server_testing.h"
 #include "net/guest_socket.h"
 #include "net/network.h"
@@ -77,7 +78,7 @@ class SharedAddress : public ::testing::Test {
     }
     EXPECT_TRUE(is_made.get());
     const kernel::KernelLock lock(mutex_);
-    socket->attach(UniqueFd(ends[0]));
+    socket->attach(UniqueFd(ends[0]), {DescriptorShare::of_this_process(), nullptr});
     return UniqueFd(ends[1]);
   }
 
