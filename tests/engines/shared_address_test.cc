@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "base/descriptor_share.h"
 #include "../loopback_server_testing.h"
+#include "base/descriptor_share.h"
 #include "net/guest_socket.h"
 #include "net/network.h"
 #include "net/socket_bio.h"

@@ -133,7 +133,7 @@ def prune(days):
     """Removes built things that nobody has used for so many days, and scratch folders of builds that were killed."""
     oldest = time.time() - days * 86400
     for folder in cache_root().iterdir():
-        if re.fullmatch(r"[\w.+]+-[0-9a-f]{16}", folder.name) and folder.is_dir() and folder.stat().st_mtime < oldest:
+        if re.fullmatch(r"[\w.+-]+-[0-9a-f]{16}", folder.name) and folder.is_dir() and folder.stat().st_mtime < oldest:
             shutil.rmtree(folder, ignore_errors=True)
     for folder in (cache_root() / "scratch").glob("*"):
         if folder.stat().st_mtime < time.time() - 86400:
