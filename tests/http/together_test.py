@@ -8,6 +8,7 @@ import time
 import unittest
 from http.client import HTTPException
 
+from linux_image import IMAGE, LinuxImages
 from server import Server
 from websocket import Rpc, WireError
 
@@ -167,6 +168,50 @@ class Together(unittest.TestCase):
                 connection.close()
             self.assertEqual(sorted(statuses), [201] + [409] * 5)
             self.assertEqual(self.server.ask("GET", f"{path}/files?filePath=new{turn}")[2], waiting[statuses.index(201)][1])
+
+
+class Boxes(unittest.TestCase):
+    """Sessions of the linux engine."""
+
+    def setUp(self):
+        self.images = LinuxImages()
+        self.addCleanup(self.images.folder.cleanup)
+        if self.images.problem:
+            self.skipTest(self.images.problem)
+        self.server = Server("serve", "--rate-limit", "1000000000", "--allow-session-engine", "linux", "--allow-session-image", IMAGE,
+                             env=self.images.environment)
+        self.addCleanup(lambda: self.assertEqual(self.server.stop(), 0))
+
+    def session(self) -> str:
+        return "/sessions/" + self.server.json("POST", "/sessions", {"sandbox": {"engine": "linux", "image": IMAGE}})[1]["sessionId"]
+
+    def test_files_go_up_and_down_while_the_session_goes(self):
+        """A client hears that it is paused or gone, and nothing of the pipes between."""
+        path, wrong, over, content = [self.session()], [], threading.Event(), b"x" * CONTENT_BYTES
+
+        def transfer(is_up: bool):
+            while not over.is_set():
+                if is_up:
+                    status, _, answer = self.server.ask("POST", path[0] + "/files?path=f&overwrite=true", content, headers=OCTETS)
+                else:
+                    status, _, answer = self.server.ask("GET", path[0] + "/files?filePath=f")
+                if status not in (200, 201, 404, 409):
+                    wrong.append((status, answer[-200:]))
+
+        clients = [threading.Thread(target=transfer, args=(number % 2 == 0,)) for number in range(8)]
+        for client in clients:
+            client.start()
+        ends = time.monotonic() + SECONDS
+        while time.monotonic() < ends:
+            self.assertEqual(self.server.ask("POST", path[0] + "/pause")[0], 200)
+            self.assertEqual(self.server.ask("POST", path[0] + "/resume")[0], 200)
+            new = self.session()
+            self.assertEqual(self.server.ask("DELETE", path[0])[0], 200)
+            path[0] = new
+        over.set()
+        for client in clients:
+            client.join()
+        self.assertEqual(wrong, [])
 
 
 if __name__ == "__main__":

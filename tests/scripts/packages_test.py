@@ -40,7 +40,7 @@ def calls():
         for name in names:
             found.setdefault(name, path.relative_to(SOURCE))
 
-    for path in tracked("scripts", ".ci", "userland/cc", "userland/cxx", "userland/ports/*.sh", "userland/build", "userland/python",
+    for path in tracked("scripts", ".ci", "userland/cc", "userland/cxx", "userland/libraries/*.sh", "userland/ports/*.sh", "userland/build", "userland/python",
                         "packaging"):
         if not path.is_file() or path.is_relative_to(SOURCE / "packaging" / "deb"):  # those run where the package is installed
             continue

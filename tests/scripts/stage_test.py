@@ -7,12 +7,12 @@
 import pathlib
 import sys
 import tempfile
-import types
 import unittest
 
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(SOURCE / "userland" / "build"))
 
+import ports  # noqa: E402
 import stage  # noqa: E402
 from common import BuildError  # noqa: E402
 
@@ -29,9 +29,7 @@ class Stage(unittest.TestCase):
         for path in paths:
             (built / path).parent.mkdir(parents=True, exist_ok=True)
             (built / path).write_text(f"of {name}\n")
-        port = types.SimpleNamespace(name=name, priority=priority, version="1", licence="MIT", commands=(), source={}, extra={},
-                                     folder=built)
-        return port, built
+        return ports.Port(built, name, "1", "MIT", groups=(), priority=priority, commands=(), source={}, shares_source=False, needs=(), extra={}), built
 
     def staged(self, ports):
         out = self.folder / "out"

@@ -18,6 +18,16 @@ def replace(path, old, new, why):
     pathlib.Path(path).write_text(text.replace(old, new), encoding="latin-1")
 
 
+def replace_all(path, pairs, why):
+    """Of each pair (old, new): puts `new` in the place of every occurrence of `old`, of which there is one at least."""
+    text = pathlib.Path(path).read_text(encoding="latin-1")
+    for old, new in pairs:
+        if old not in text:
+            _fail(path, f"{old.strip().splitlines()[0]!r} is not there", why)
+        text = text.replace(old, new)
+    pathlib.Path(path).write_text(text, encoding="latin-1")
+
+
 def before(path, anchor, new, why):
     """Puts `new` in front of the only occurrence of `anchor`."""
     replace(path, anchor, new + anchor, why)

@@ -115,7 +115,7 @@ http::Response RestDoor::upload(const session::Session& session, Sandbox& sandbo
   return http::json_response(201, file_json(*info, path, md5_hex(content)));
 }
 
-http::Response RestDoor::download(const SessionPtr& session, session::Session::Use sandbox,
+http::Response RestDoor::download(const SessionPtr& session, session::Session::Use& sandbox,
                                   const http::Request& request) {
   std::optional<std::string> given = query_value(request, "filePath");
   if (!given) given = query_value(request, "path");

@@ -153,8 +153,11 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
       session::Session::Use use = session::Session::use(session);
       if (!use) return not_running(*session);
       const auto asked = std::chrono::steady_clock::now();
-      if (!is_post) return with_restart(session, download(session, std::move(use), request), asked);
-      http::Response response = upload(*session, *use, request);
+      http::Response response =
+          is_post ? upload(*session, *use, request) : download(session, use, request);
+      // Whatever became of it then, the reason is this.
+      if (response.status >= 400 && use && !use.is_current()) return ended_meanwhile(*session);
+      if (!is_post) return with_restart(session, std::move(response), asked);
       const Result<void> saved = parts_.sessions.save(session);
       return saved ? with_restart(session, std::move(response), asked)
                    : not_saved(saved.error(), "what was uploaded is not saved", response.body);

@@ -76,7 +76,7 @@ class RestDoor {
   RunResult run_in(Sandbox& sandbox, const CommandBody& body);
   http::Response upload(const session::Session& session, Sandbox& sandbox,
                         const http::Request& request);
-  static http::Response download(const SessionPtr& session, session::Session::Use sandbox,
+  static http::Response download(const SessionPtr& session, session::Session::Use& sandbox,
                                  const http::Request& request);
   void tunnel(const std::string& owner, const http::Request& request, const ExchangePtr& exchange);
   void answer(const ExchangePtr& exchange, std::function<http::Response()> work);

@@ -2,9 +2,8 @@
 
 import os
 import pathlib
-import sys
 
-from edits import replace
+from edits import replace, replace_all
 
 replace("quickjs/quickjs-libc.c", "    pid = fork();\n", "    pid = vfork();\n", "starts programs by vfork")
 
@@ -19,25 +18,22 @@ replace("quickjs/quickjs-libc.c", POLL, """    const int asked = nfds;
 """, "looks at all descriptors that it asked for")
 
 # What scripts and people know these errors by: node's words.
-engine = pathlib.Path("quickjs/quickjs.c")
-text = engine.read_text()
-for ours, nodes in (("cannot read property '%s' of null", "Cannot read properties of null (reading '%s')"),
-                    ("cannot read property '%s' of undefined", "Cannot read properties of undefined (reading '%s')"),
-                    ("cannot set property '%s' of null", "Cannot set properties of null (setting '%s')"),
-                    ("cannot set property '%s' of undefined", "Cannot set properties of undefined (setting '%s')"),
-                    ("\"'%s' is read-only\"", "\"Cannot assign to read only property '%s' of object\""),
-                    ("redeclaration of '%s'", "Identifier '%s' has already been declared"),
-                    ("%s is not initialized", "Cannot access '%s' before initialization"),
-                    ("\"cannot convert symbol to number\"", "\"Cannot convert a Symbol value to a number\""),
-                    ("\"cannot convert BigInt to number\"", "\"Cannot convert a BigInt value to a number\""),
-                    ("\"BigInt are forbidden in JSON.stringify\"", "\"Do not know how to serialize a BigInt\""),
-                    ("JS_ThrowTypeError(ctx, \"toPrimitive\")", "JS_ThrowTypeError(ctx, \"Cannot convert object to primitive value\")"),
-                    ("\"invalid array length\"", "\"Invalid array length\""),
-                    ("\"cannot convert symbol to string\"", "\"Cannot convert a Symbol value to a string\"")):
-    if ours not in text:
-        sys.exit(f"quickjs.c does not say {ours}")
-    text = text.replace(ours, nodes)
-engine.write_text(text)
+engine = "quickjs/quickjs.c"
+replace_all(engine, (
+    ("cannot read property '%s' of null", "Cannot read properties of null (reading '%s')"),
+    ("cannot read property '%s' of undefined", "Cannot read properties of undefined (reading '%s')"),
+    ("cannot set property '%s' of null", "Cannot set properties of null (setting '%s')"),
+    ("cannot set property '%s' of undefined", "Cannot set properties of undefined (setting '%s')"),
+    ("\"'%s' is read-only\"", "\"Cannot assign to read only property '%s' of object\""),
+    ("redeclaration of '%s'", "Identifier '%s' has already been declared"),
+    ("%s is not initialized", "Cannot access '%s' before initialization"),
+    ("\"cannot convert symbol to number\"", "\"Cannot convert a Symbol value to a number\""),
+    ("\"cannot convert BigInt to number\"", "\"Cannot convert a BigInt value to a number\""),
+    ("\"BigInt are forbidden in JSON.stringify\"", "\"Do not know how to serialize a BigInt\""),
+    ("JS_ThrowTypeError(ctx, \"toPrimitive\")", "JS_ThrowTypeError(ctx, \"Cannot convert object to primitive value\")"),
+    ("\"invalid array length\"", "\"Invalid array length\""),
+    ("\"cannot convert symbol to string\"", "\"Cannot convert a Symbol value to a string\""),
+), "words errors as in node")
 replace(engine, "                    JS_ThrowTypeErrorReadOnly(ctx, JS_PROP_THROW, atom);\n                else\n                if (type == JS_THROW_VAR_REDECL)",
         "                    JS_ThrowTypeError(ctx, \"Assignment to constant variable.\");\n                else\n"
         "                if (type == JS_THROW_VAR_REDECL)", "words the assignment to a constant as node does")
