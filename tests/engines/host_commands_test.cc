@@ -213,7 +213,11 @@ TEST_P(HostCommands, ManyCallsAtOnce) {
     EXPECT_TRUE(call->write_all("hello\n"));
     call->close_input();
   }
-  for (const auto& call : calls) EXPECT_EQ(call->wait().stdout_data, "hello\n");
+  for (const auto& call : calls) {
+    const RunResult result = call->wait();
+    EXPECT_EQ(result.stdout_data, "hello\n")
+        << result.exit_code << result.stderr_data << result.reason;
+  }
 }
 
 TEST_P(HostCommands, ManyCallsAreNoMoreThanProcesses) {

@@ -378,7 +378,8 @@ std::span<const pid_t> KernelHoards::look(Processes& processes, const Room& room
   locks_.begin(std::span(processes_).first(count_), room.bytes);
   for (std::size_t i = 0; i < count_; ++i) {
     const Locks locks = locks_.must_count(i) ? Locks::count : Locks::leave_out;
-    open_[i] = open_in(processes_[i], locks);
+    // What pid 1 has open is not the box's, and nobody can tell how little it is.
+    open_[i] = processes.is_copy_of_init(processes_[i]) ? Open{} : open_in(processes_[i], locks);
     files_ += open_[i].files;
     if (locks == Locks::count) locks_.counted(i, open_[i].locks);
     if (!hold_score_of_guest(processes_[i])) ending_[ending_count_++] = processes_[i];

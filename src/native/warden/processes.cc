@@ -254,6 +254,14 @@ void Processes::know(pid_t pid, Mark mark) noexcept {
   if (place != commands_.end()) *place = {pid, mark};
 }
 
+bool Processes::is_copy_of_init(pid_t pid) const noexcept {
+  constexpr int flags = 9;
+  constexpr std::uint64_t has_not_executed = 0x40;  // PF_FORKNOEXEC; no program gets it back
+  const bool is_command = std::any_of(commands_.begin(), commands_.end(),
+                                      [pid](const Command& one) { return one.pid == pid; });
+  return is_command && (Stat(pid).number(flags) & has_not_executed) != 0;
+}
+
 void Processes::forget(pid_t pid) noexcept {
   std::replace(spared_.begin(), spared_.end(), pid, pid_t{0});
   for (Command& command : commands_) {

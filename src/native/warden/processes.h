@@ -30,6 +30,8 @@ class Processes {
   // A command that pid 1 has started, and its mark: until it has become its program it is a copy of
   // pid 1, of which /proc says nothing.
   void know(pid_t pid, Mark mark) noexcept;
+  // Whether it is one still.
+  bool is_copy_of_init(pid_t pid) const noexcept;
   // It has ended.
   void forget(pid_t pid) noexcept;
 
