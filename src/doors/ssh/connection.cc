@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "base/unique_fd.h"
 #include "doors/http/lost_peer.h"
 #include "doors/ssh/forward_channel.h"
 #include "doors/ssh/proof.h"
@@ -41,6 +43,22 @@ struct FreeString {
 };
 
 Connection& self_of(void* data) { return *static_cast<Connection*>(data); }
+
+// Takes for a moment what the client still sends. Otherwise the kernel resets the connection, and
+// the client, whose writing fails, ends before it has read why.
+void let_read(const UniqueFd& socket) {
+  constexpr std::chrono::milliseconds patience{500};
+  (void)::shutdown(socket.get(), SHUT_WR);
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  std::array<char, 4096> unread;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    pollfd waiting{socket.get(), POLLIN, 0};
+    if (left.count() <= 0 || ::poll(&waiting, 1, static_cast<int>(left.count())) <= 0) return;
+    if (::recv(socket.get(), unread.data(), unread.size(), 0) <= 0) return;
+  }
+}
 
 }  // namespace
 
@@ -118,9 +136,11 @@ void Connection::run() {
   }
   parts_.metrics.count("cloche_ssh_connections_total",
                        logged_in ? R"(login="yes")" : R"(login="no")");
-  if (const std::string why = logged_in ? why_ended() : std::string(); !why.empty())
-    ::ssh_session_set_disconnect_message(handle_, why.c_str());
+  const std::string why = logged_in ? why_ended() : std::string();
+  if (!why.empty()) ::ssh_session_set_disconnect_message(handle_, why.c_str());
+  const UniqueFd socket(why.empty() ? -1 : ::fcntl(::ssh_get_fd(handle_), F_DUPFD_CLOEXEC, 0));
   ::ssh_disconnect(handle_);
+  if (socket) let_read(socket);
 }
 
 bool Connection::log_in(ssh_event event) {
