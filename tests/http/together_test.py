@@ -190,13 +190,16 @@ class Boxes(unittest.TestCase):
         path, wrong, over, content = [self.session()], [], threading.Event(), b"x" * CONTENT_BYTES
 
         def transfer(is_up: bool):
-            while not over.is_set():
-                if is_up:
-                    status, _, answer = self.server.ask("POST", path[0] + "/files?path=f&overwrite=true", content, headers=OCTETS)
-                else:
-                    status, _, answer = self.server.ask("GET", path[0] + "/files?filePath=f")
-                if status not in (200, 201, 404, 409):
-                    wrong.append((status, answer[-200:]))
+            try:
+                while not over.is_set():
+                    if is_up:
+                        status, _, answer = self.server.ask("POST", path[0] + "/files?path=f&overwrite=true", content, headers=OCTETS)
+                    else:
+                        status, _, answer = self.server.ask("GET", path[0] + "/files?filePath=f")
+                    if status not in (200, 201, 404, 409):
+                        wrong.append((status, answer[-200:]))
+            except (OSError, HTTPException) as error:
+                wrong.append(repr(error))
 
         clients = [threading.Thread(target=transfer, args=(number % 2 == 0,)) for number in range(8)]
         for client in clients:
