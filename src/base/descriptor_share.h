@@ -8,14 +8,13 @@
 // lowest one that is free. Thread-safe.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "base/owner.h"
+#include "base/owner_count.h"
 #include "base/unique_fd.h"
 
 namespace cloche {
@@ -31,25 +30,14 @@ class DescriptorShare {
   static DescriptorShare& of_this_process();
 
   // For a descriptor, as long as it is held.
-  class Permit {
-   public:
-    Permit(DescriptorShare& share, std::shared_ptr<Owner> owner) noexcept;
-    Permit(Permit&& other) noexcept
-        : share_(std::exchange(other.share_, nullptr)), owner_(std::move(other.owner_)) {}
-    Permit& operator=(Permit&&) = delete;
-    ~Permit();
-
-   private:
-    DescriptorShare* share_;
-    std::shared_ptr<Owner> owner_;
-  };
+  using Permit = OwnerCount::Permit;
   // For one that was just opened. None: guests, or this owner's, have all that they may. Without an
   // owner: nobody's.
   std::optional<Permit> acquire(const UniqueFd& fd, std::shared_ptr<Owner> owner);
 
  private:
   const Limit limit_;
-  std::atomic<std::size_t> held_ = 0;
+  OwnerCount count_{&Owner::descriptors};
 };
 
 }  // namespace cloche

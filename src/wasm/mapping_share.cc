@@ -56,27 +56,13 @@ MappingShare& MappingShare::of_this_process() {
   return share;
 }
 
-MappingShare::Permit::Permit(MappingShare& share, std::shared_ptr<Owner> owner) noexcept
-    : share_(&share), owner_(std::move(owner)) {
-  ++share_->instances_;
-  if (owner_) ++owner_->instances;
-}
-
-MappingShare::Permit::~Permit() {
-  if (!share_) return;
-  --share_->instances_;
-  if (owner_) --owner_->instances;
-}
-
 std::optional<MappingShare::Permit> MappingShare::acquire(std::shared_ptr<Owner> owner) {
-  const std::size_t instances = instances_;
-  if ((instances + 1) * instance_max > guests_max_ / 2) {
-    const bool has_most = owner && owner->instances > instances / 2;
+  if ((instances_.held() + 1) * instance_max > guests_max_ / 2) {
     const MutexLock lock(mutex_);
-    if (!fits(has_most ? owner_max_ : guests_max_)) return std::nullopt;
+    if (!fits(instances_.has_most(owner) ? owner_max_ : guests_max_)) return std::nullopt;
     ++begun_since_;
   }
-  return std::make_optional<Permit>(*this, std::move(owner));
+  return std::make_optional<Permit>(instances_, std::move(owner));
 }
 
 bool MappingShare::fits(std::size_t limit) {
@@ -88,7 +74,7 @@ bool MappingShare::fits(std::size_t limit) {
 }
 
 void MappingShare::look() {
-  seen_ = count_().value_or(instances_ * instance_usually);
+  seen_ = count_().value_or(instances_.held() * instance_usually);
   seen_at_ = now_();
   begun_since_ = 0;
 }

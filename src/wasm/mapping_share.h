@@ -11,7 +11,6 @@
 // its answer takes milliseconds. Thread-safe.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -20,7 +19,7 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "base/owner.h"
+#include "base/owner_count.h"
 
 namespace cloche::wasm {
 
@@ -43,18 +42,7 @@ class MappingShare {
   static MappingShare& of_this_process();
 
   // For an instance, as long as it is held.
-  class Permit {
-   public:
-    Permit(MappingShare& share, std::shared_ptr<Owner> owner) noexcept;
-    Permit(Permit&& other) noexcept
-        : share_(std::exchange(other.share_, nullptr)), owner_(std::move(other.owner_)) {}
-    Permit& operator=(Permit&&) = delete;
-    ~Permit();
-
-   private:
-    MappingShare* share_;
-    std::shared_ptr<Owner> owner_;
-  };
+  using Permit = OwnerCount::Permit;
   // None: guests, or this owner's, have all that they may. Without an owner: nobody's.
   std::optional<Permit> acquire(std::shared_ptr<Owner> owner);
 
@@ -66,7 +54,7 @@ class MappingShare {
   const std::size_t owner_max_;
   const Count count_;
   const std::function<Clock::time_point()> now_;
-  std::atomic<std::size_t> instances_ = 0;
+  OwnerCount instances_{&Owner::instances};
   Mutex mutex_;
   // What the kernel has said, when, and how many instances have begun since.
   std::size_t seen_ GUARDED_BY(mutex_) = 0;

@@ -78,7 +78,9 @@ class SharedAddress : public ::testing::Test {
     }
     EXPECT_TRUE(is_made.get());
     const kernel::KernelLock lock(mutex_);
-    socket->attach(UniqueFd(ends[0]), {DescriptorShare::of_this_process(), nullptr});
+    UniqueFd own(ends[0]);
+    auto place = DescriptorShare::of_this_process().acquire(own, nullptr);
+    socket->attach(std::move(own), *std::move(place));
     return UniqueFd(ends[1]);
   }
 
