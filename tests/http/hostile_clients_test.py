@@ -354,7 +354,7 @@ class Hoarders(unittest.TestCase):
             hold %= sink.getsockname()[1]
             for take in ["connection", "file"]:
                 with Server("serve", "--token", TOKEN, "--token", "other", "--session-net", f"localhost:{sink.getsockname()[1]}",
-                            "--session-mount", f"{folder}:/data:ro", descriptors_limit=512) as server:
+                            "--session-mount", f"{folder}:/data:ro", descriptors_limit=1024) as server:
                     def holds(token: str) -> int:
                         session = server.json("POST", "/sessions", {}, token=token)[1]["sessionId"]
                         status, done = server.json("POST", f"/sessions/{session}/commands",
