@@ -115,6 +115,7 @@ def linked(table_base, data_base):
                 run_logged([sys.executable, "-B", HERE / "edit.py"], log, tree)
                 _compile(tree, sysroot, table_base, data_base, log, out / "extensions.wasm")
                 install_folder(out, final)
+    os.utime(final)  # in use: see prune
     return (final / "extensions.wasm").read_bytes()
 
 

@@ -28,6 +28,22 @@ const must = (result, call, path, dest) => {
   if (typeof result === 'number' && result < 0) throw errnoError(result, call, path, dest);
   return result;
 };
+// What is in a folder, in order; `call` is what an error of its own names.
+function entriesOf(top, { withFileTypes, recursive }, call) {
+  const found = [];
+  const walk = (folder, prefix) => {
+    const entries = must(native.readdir(folder), folder === top ? call : 'scandir', folder);
+    const list = [];
+    for (let i = 0; i < entries.length; i += 2) list.push([entries[i], entries[i + 1]]);
+    list.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+    for (const [name, type] of list) {
+      found.push(withFileTypes ? new Dirent(name, folder, type) : prefix + name);
+      if (recursive && type === 4) walk(`${folder}/${name}`, `${prefix}${name}/`);
+    }
+  };
+  walk(top, '');
+  return found;
+}
 const flagsOf = (flags) => {
   if (typeof flags === 'number') return flags;
   if (flags in modes) return modes[flags];
@@ -138,21 +154,8 @@ const sync = {
   },
   mkdtemp: (prefix, options) => decoded2(must(native.mkdtemp(`${prefix}XXXXXX`), 'mkdtemp', `${prefix}XXXXXX`), options),
   readdir(path, options) {
-    const { withFileTypes, recursive } = optionsOf(options);
-    const top = pathOf(path);
-    const found = [];
-    const walk = (folder, prefix) => {
-      const entries = must(native.readdir(folder), 'scandir', folder);
-      const list = [];
-      for (let i = 0; i < entries.length; i += 2) list.push([entries[i], entries[i + 1]]);
-      list.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-      for (const [name, type] of list) {
-        found.push(withFileTypes ? new Dirent(name, folder, type) : prefix + name);
-        if (recursive && type === 4) walk(`${folder}/${name}`, `${prefix}${name}/`);
-      }
-    };
-    walk(top, '');
-    return found;
+    const words = optionsOf(options);
+    return entriesOf(pathOf(path), words, 'scandir');
   },
   rmdir: (path, options) => (options?.recursive ? sync.rm(path, { recursive: true }) : void must(native.rmdir(pathOf(path)), 'rmdir', pathOf(path))),
   unlink: (path) => { must(native.unlink(pathOf(path)), 'unlink', pathOf(path)); },
@@ -201,9 +204,7 @@ const sync = {
     const { Dir } = require('fs_more');
     path = pathOf(path);
     new Dir(path, [], options);  // the options are right
-    const problem = native.readdir(path);
-    if (typeof problem === 'number') throw Object.assign(errnoError(problem, 'opendir', path));
-    return new Dir(path, sync.readdir(path, { withFileTypes: true, recursive: options?.recursive }), options);
+    return new Dir(path, entriesOf(path, { withFileTypes: true, recursive: options?.recursive }, 'opendir'), options);
   },
   statfs: (path, options) => require('fs_more').statfs(pathOf(path), options),
 };

@@ -17,10 +17,9 @@ class Stream extends EventEmitter {
     this.destroyed = true;
     this.errored = error ?? null;
     const done = (failure) => process.nextTick(() => {
-      const shown = failure;
       if (this._w && !this._w.busy) this._refuse();
-      this._errorEmitted = Boolean(shown);
-      if (shown) this.emit('error', shown);
+      this._errorEmitted = Boolean(failure);
+      if (failure) this.emit('error', failure);
       this.closed = true;
       this.emit('close');
     });

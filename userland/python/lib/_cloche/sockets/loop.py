@@ -36,16 +36,13 @@ def _make_tls_transport(self, rawsock, protocol, sslcontext, waiter=None, *, ser
     return transport
 
 
-def _extra(known, tls):
-    """What get_extra_info of a transport tells."""
-    return {**(known or {}), "ssl_object": tls, "sslcontext": tls.context, "peercert": tls.getpeercert(), "cipher": tls.cipher(), "compression": None}
-
-
 async def _connect_tls(self, tls, protocol, transport, waiter, extra, server, timeout):
     try:
         async with asyncio.timeout(timeout or 60):
             await _shake_hands(self, tls)
-        transport._real = self._make_socket_transport(tls, protocol, waiter, extra=_extra(extra, tls), server=server)
+        extra = {**(extra or {}), "ssl_object": tls, "sslcontext": tls.context, "peercert": tls.getpeercert(),
+                 "cipher": tls.cipher(), "compression": None}
+        transport._real = self._make_socket_transport(tls, protocol, waiter, extra=extra, server=server)
     except BaseException as error:
         tls.close()
         if waiter is not None and not waiter.done():
