@@ -184,10 +184,15 @@ void LoopbackServer::serve(int fd) {
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
     if (const std::size_t at = head.find(" /big?"); at != std::string::npos)
       body.assign(static_cast<std::size_t>(std::atoi(head.c_str() + at + 6)), 'x');
+    std::string type = "text/plain";
     {
-      const std::string path = head.substr(4, head.find(' ', 4) - 4);
+      const std::size_t target = head.find(' ') + 1;
       const std::lock_guard lock(mutex_);
-      if (const auto page = pages_.find(path); page != pages_.end()) body = page->second;
+      const auto page = pages_.find(head.substr(target, head.find(' ', target) - target));
+      if (page != pages_.end()) {
+        body = page->second.body;
+        type = page->second.type;
+      }
     }
     if (head.find(" /size") != std::string::npos)
       body = std::to_string(body.size() - head.size()) + "\n";
@@ -201,8 +206,9 @@ void LoopbackServer::serve(int fd) {
       write_all("HTTP/1.1 302 Found\r\nLocation: " + to + "\r\nContent-Length: 0\r\n\r\n");
       continue;
     }
-    const std::string answer = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: " +
-                               std::to_string(body.size()) + "\r\n\r\n" + body;
+    const std::string answer = "HTTP/1.1 200 OK\r\nContent-Type: " + type +
+                               "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+                               body;
     if (tls && head.find(" /drops") != std::string::npos) {
       SSL_set0_wbio(tls, BIO_new(BIO_s_mem()));
       (void)SSL_write(tls, answer.data(), static_cast<int>(answer.size()));

@@ -40,14 +40,18 @@ class LoopbackServer {
     const std::lock_guard lock(mutex_);
     return heard_.find(text) != std::string::npos;
   }
-  // What a GET of this path is answered with from now on.
-  void serves(const std::string& path, std::string body) {
+  // What a request of this path is answered with from now on.
+  void serves(const std::string& path, std::string body, std::string type = "text/plain") {
     const std::lock_guard lock(mutex_);
-    pages_[path] = std::move(body);
+    pages_[path] = {std::move(body), std::move(type)};
   }
 
  private:
   struct Tls;
+  struct Page {
+    std::string body;
+    std::string type;
+  };
 
   void accept_all();
   void serve(int fd);
@@ -60,7 +64,7 @@ class LoopbackServer {
   std::atomic<bool> ending_ = false;
   std::mutex mutex_;
   std::vector<int> open_;
-  std::map<std::string, std::string> pages_;
+  std::map<std::string, Page> pages_;
   std::string heard_;
   std::vector<std::thread> serving_;
   std::thread accepting_;

@@ -1,4 +1,5 @@
 """What `os`, `signal` and `select` have on Linux beside the usual."""
+import errno
 import os
 import select
 import selectors
@@ -34,6 +35,11 @@ try:
     os.getxattr("f", "user.note")
 except OSError as error:
     print(error.errno, error.filename)
+
+try:
+    os.close(os.pidfd_open(os.getpid()))
+except OSError as error:
+    assert error.errno == errno.ENOSYS, error
 
 event = os.eventfd(2)
 os.eventfd_write(event, 5)

@@ -135,3 +135,5 @@ for name, make in {"Lock": threading.Lock, "RLock": threading.RLock, "Condition"
         running = False
         keeper.join()
         print(name, held < 20000)
+
+print([f"{kind.__module__}.{kind.__qualname__}" for kind in (type(threading.Lock()), type(threading.RLock()))])

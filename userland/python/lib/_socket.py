@@ -28,6 +28,7 @@ def _wait_ready(poll, seconds, fds):
 
 
 _alone = None  # a context in which no other thread runs
+_opens_tls = None  # _cloche/sockets/tls.py's, once there has been TLS that a program carries itself
 
 
 class herror(OSError):
@@ -364,6 +365,10 @@ class socket:
     # data
 
     def _send(self, view, flags, to=b"", deadline=None):
+        if _opens_tls and not to and (before := _opens_tls(self, view)) is not None:
+            if not before:
+                return len(view)
+            view = view[:before]
         frame = _Frame()
         body, address = frame.data(view), frame.data(to) if to else 0
         return self._perform(_POLLOUT, lambda now: _raw("sendto", self._fd, body, len(view), now, address, len(to), frame=frame),
@@ -486,7 +491,7 @@ class socket:
         return _get_option(self._fd, level, name, buflen)
 
     def _start_tls(self, request):
-        """See `ssl`: the host speaks TLS on this connection from here on."""
+        """See _cloche/sockets/tls.py: the host speaks TLS on this connection from here on."""
         self.setsockopt(0x1000, 1, request)
 
 

@@ -2,14 +2,14 @@
 
 The certificate of a server and its name are always checked, against the certificates that the host trusts or that the sandbox's
 network policy names; what a program says about that (verify_mode, check_hostname, its own certificates) changes nothing.
-Clients only: wrap_socket(server_side=True) and TLS over MemoryBIO are not to be had.
+Clients only: server_side=True is not to be had.
 """
 import base64
 import enum
-import json
 import os
 import socket as _socket_module
-import struct
+from _cloche.sockets import tls as _tls
+from _cloche.sockets.tls import MemoryBIO  # noqa: F401
 from collections import namedtuple
 from socket import AF_INET, SOCK_STREAM, create_connection, socket  # noqa: F401
 from enum import IntEnum as _IntEnum, IntFlag as _IntFlag
@@ -151,19 +151,21 @@ def get_default_verify_paths():
     return DefaultVerifyPaths(None, None, "SSL_CERT_FILE", "", "SSL_CERT_DIR", "")
 
 
-def _failure(info):
-    text, reason = info["error"], info["reason"]
-    if reason == "CERTIFICATE_VERIFY_FAILED":
-        error = SSLCertVerificationError(1, f"[SSL: {reason}] {text}")
-        error.verify_code = info.get("verify_code", 0)
-        error.verify_message = text.partition(": ")[2]
-    else:
-        error = SSLError(1, f"[SSL] {text}")
-    error.library, error.reason = "SSL", reason
-    return error
+def _wants_read():
+    return SSLWantReadError(SSL_ERROR_WANT_READ, "The operation did not complete (read)")  # noqa: F821
 
 
-_HEAD = struct.Struct("<I")
+def _wants_write():
+    return SSLWantWriteError(SSL_ERROR_WANT_WRITE, "The operation did not complete (write)")  # noqa: F821
+
+
+def _broken_off():
+    return SSLEOFError(SSL_ERROR_EOF, "EOF occurred in violation of protocol")  # noqa: F821
+
+
+def _copied(data, into):
+    into[:len(data)] = data
+    return len(data)
 
 
 class SSLContext:
@@ -257,17 +259,15 @@ class SSLContext:
         return (self.sslsocket_class or SSLSocket)._create(sock, self, server_hostname, do_handshake_on_connect)
 
     def wrap_bio(self, incoming, outgoing, server_side=False, server_hostname=None, session=None):
-        raise NotImplementedError("TLS over MemoryBIO is not to be had in this sandbox: wrap the socket")
+        if server_side:
+            raise NotImplementedError("TLS of a server is not to be had in this sandbox")
+        return (self.sslobject_class or SSLObject)._create(incoming, outgoing, server_side, server_hostname, session, self)
 
-    def _request(self, server_hostname, address):
-        host = server_hostname or address
-        if not host:
+    def _session(self, server_hostname):
+        if self.check_hostname and server_hostname is None:
             raise ValueError("check_hostname requires server_hostname")
-        host = host.partition("%")[0] if isinstance(host, str) else bytes(host).decode("ascii")
-        if not host.isascii():
-            host = host.encode("idna").decode()
         least = "TLSv1.3" if self.minimum_version == TLSVersion.TLSv1_3 else "TLSv1.2"
-        return json.dumps({"host": host, "alpn": self._alpn, "minimum": least}).encode()
+        return _tls.Session(_tls.request(server_hostname, self._alpn, least))
 
 
 class SSLSocket(socket):
@@ -280,11 +280,7 @@ class SSLSocket(socket):
     def _create(cls, sock, context, server_hostname, handshake):
         if sock.getsockopt(_socket_module.SOL_SOCKET, _socket_module.SO_TYPE) != SOCK_STREAM:
             raise NotImplementedError("only stream sockets are supported")
-        if server_hostname is not None:
-            if not server_hostname or server_hostname.startswith("."):
-                raise ValueError("server_hostname cannot be an empty string or start with a leading dot.")
-        elif context.check_hostname:
-            raise ValueError("check_hostname requires server_hostname")
+        tls = context._session(server_hostname)
         timeout = sock.gettimeout()
         family, kind, proto = sock.family, sock.type, sock.proto
         self = cls.__new__(cls)
@@ -292,8 +288,7 @@ class SSLSocket(socket):
         self.context, self.server_hostname, self.server_side = context, server_hostname, False
         self.session, self.session_reused = None, False
         self.suppress_ragged_eofs, self.do_handshake_on_connect = True, handshake
-        self._info = self._request = None
-        self._answer = bytearray()
+        self._tls, self._sslobj = tls, None
         self.settimeout(timeout)
         try:
             self.getpeername()
@@ -322,30 +317,17 @@ class SSLSocket(socket):
         return failed
 
     def do_handshake(self, block=False):
-        if self._info is not None:
-            return
-        if self._request is None:
-            self._request = self.context._request(self.server_hostname, self.getpeername()[0])
-            self._start_tls(self._request)
-        while True:
-            wanted = _HEAD.size if len(self._answer) < _HEAD.size else _HEAD.size + _HEAD.unpack_from(self._answer)[0]
-            if len(self._answer) >= _HEAD.size and len(self._answer) == wanted:
-                break
+        if self._sslobj is None:
+            _tls.begin(self, self._tls.asked)
+            self._sslobj = self._tls
+        while wanted := self._tls.wanted():
             try:
-                piece = socket.recv(self, wanted - len(self._answer))
+                piece = socket.recv(self, wanted)
             except BlockingIOError:
-                raise SSLWantReadError(SSL_ERROR_WANT_READ, "The operation did not complete (read)") from None  # noqa: F821
+                raise _wants_read() from None
             if not piece:
-                raise SSLEOFError(SSL_ERROR_EOF, "EOF occurred in violation of protocol")  # noqa: F821
-            self._answer += piece
-        info = json.loads(self._answer[_HEAD.size:])
-        if "error" in info:
-            raise _failure(info)
-        self._info = info
-
-    def _blocking_errors(self, error, kind):
-        return kind(SSL_ERROR_WANT_READ if kind is SSLWantReadError else SSL_ERROR_WANT_WRITE,  # noqa: F821
-                    "The operation did not complete")
+                raise _broken_off()
+            self._tls.take(piece)
 
     def read(self, len=1024, buffer=None):
         if buffer is not None:
@@ -358,20 +340,20 @@ class SSLSocket(socket):
     def recv(self, buflen=1024, flags=0):
         try:
             return super().recv(buflen, flags)
-        except BlockingIOError as error:
-            raise self._blocking_errors(error, SSLWantReadError) from None
+        except BlockingIOError:
+            raise _wants_read() from None
 
     def recv_into(self, buffer, nbytes=None, flags=0):
         try:
             return super().recv_into(buffer, nbytes or 0, flags)
-        except BlockingIOError as error:
-            raise self._blocking_errors(error, SSLWantReadError) from None
+        except BlockingIOError:
+            raise _wants_read() from None
 
     def send(self, data, flags=0):
         try:
             return super().send(data, flags)
-        except BlockingIOError as error:
-            raise self._blocking_errors(error, SSLWantWriteError) from None
+        except BlockingIOError:
+            raise _wants_write() from None
 
     def sendto(self, *_):
         raise ValueError("sendto not allowed on instances of SSLSocket")
@@ -389,73 +371,76 @@ class SSLSocket(socket):
     def pending(self):
         return 0
 
-    def version(self):
-        return self._info["version"] if self._info else None
-
-    def cipher(self):
-        return tuple(self._info["cipher"]) if self._info else None
-
-    def shared_ciphers(self):
-        return None
-
-    def compression(self):
-        return None
-
-    def selected_alpn_protocol(self):
-        return self._info.get("alpn") if self._info else None
-
-    def selected_npn_protocol(self):
-        return None
-
-    def get_channel_binding(self, cb_type="tls-unique"):
-        return None
-
-    def getpeercert(self, binary_form=False):
-        if self._info is None:
-            raise ValueError("handshake not done yet")
-        if binary_form:
-            return base64.b64decode(self._info.get("certificate", ""))
-        return _tuples(self._info.get("peer", {}))
-
-    def get_verified_chain(self):
-        return [self.getpeercert(True)]
-
-    get_unverified_chain = get_verified_chain
-
-
-def _tuples(value):
-    """As the standard library gives certificates: names are tuples of tuples."""
-    if isinstance(value, dict):
-        return {key: _tuples(inner) if key in ("subject", "issuer", "subjectAltName") else inner for key, inner in value.items()}
-    return tuple(_tuples(inner) for inner in value) if isinstance(value, list) else value
-
-
-class MemoryBIO:
-    """Holds bytes; TLS does not run over it here."""
-
-    def __init__(self):
-        self._data, self.eof = bytearray(), False
-
-    @property
-    def pending(self):
-        return len(self._data)
-
-    def read(self, size=-1):
-        size = len(self._data) if size < 0 else size
-        data = bytes(self._data[:size])
-        del self._data[:size]
-        return data
-
-    def write(self, data):
-        self._data += data
-        return len(data)
-
-    def write_eof(self):
-        self.eof = True
 
 
 class SSLObject:
-    pass
+    """One side of a connection with TLS whose bytes the program carries."""
+
+    def __init__(self, *_, **__):
+        raise TypeError(f"{type(self).__name__} does not have a public constructor. Instances are returned by SSLContext.wrap_bio().")
+
+    @classmethod
+    def _create(cls, incoming, outgoing, server_side=False, server_hostname=None, session=None, context=None):
+        for name, bio in ("incoming", incoming), ("outgoing", outgoing):
+            if not isinstance(bio, MemoryBIO):
+                raise TypeError(f"_wrap_bio() argument '{name}' must be _ssl.MemoryBIO, not {type(bio).__name__}")
+        self = cls.__new__(cls)
+        self.context, self.server_hostname, self.server_side = context, server_hostname, False
+        self.session, self.session_reused = None, False
+        self._tls = self._sslobj = context._session(server_hostname)
+        self._incoming, self._outgoing = incoming, outgoing
+        self._begun = self._ended = False
+        return self
+
+    def do_handshake(self):
+        if not self._begun:
+            self._begun = True
+            self._outgoing.write(_tls.opening(self._tls.asked))
+        while wanted := self._tls.wanted():
+            if not self._incoming.pending:
+                raise _broken_off() if self._incoming.eof else _wants_read()
+            self._tls.take(self._incoming.read(wanted))
+
+    def read(self, len=1024, buffer=None):
+        into = None if buffer is None else memoryview(buffer).cast("B")
+        if into is not None and not 0 < len < into.nbytes:
+            len = into.nbytes
+        if len < 0:
+            raise ValueError("size should not be negative")
+        if len:
+            self.do_handshake()
+            if not self._incoming.pending and not self._incoming.eof:
+                raise _wants_read()
+        data = self._incoming.read(len)
+        return data if into is None else _copied(data, into)
+
+    def write(self, data):
+        self.do_handshake()
+        if self._ended:
+            raise SSLZeroReturnError(SSL_ERROR_ZERO_RETURN, "TLS/SSL connection has been closed (EOF)")  # noqa: F821
+        return self._outgoing.write(data)
+
+    def pending(self):
+        return self._incoming.pending if self.version() else 0
+
+    def unwrap(self):
+        """The host tells the server when the program closes the connection."""
+        if not self.version():
+            raise SSLError(SSL_ERROR_SSL, "[SSL: SHUTDOWN_WHILE_IN_INIT] shutdown while in init")  # noqa: F821
+        self._ended = True
+
+
+def _of_session(name):
+    def method(self, *arguments, **named):
+        return getattr(self._tls, name)(*arguments, **named)
+    method.__name__ = name
+    return method
+
+
+for _kind in (SSLSocket, SSLObject):
+    for _name in ("version", "cipher", "shared_ciphers", "compression", "selected_alpn_protocol", "selected_npn_protocol", "getpeercert",
+                  "get_channel_binding", "get_verified_chain", "get_unverified_chain", "group", "client_sigalg", "server_sigalg"):
+        setattr(_kind, _name, _of_session(_name))
 
 
 class SSLSession:

@@ -36,7 +36,7 @@ NUMBERS = {
     "epoll_pwait": 22, "fallocate": 47, "sendfile": 71, "splice": 76, "tee": 77, "timerfd_create": 85, "sched_setscheduler": 119,
     "sched_getscheduler": 120, "sched_getparam": 121, "sched_setaffinity": 122, "sched_get_priority_max": 125,
     "sched_get_priority_min": 126, "rt_sigpending": 136, "setregid": 143, "setreuid": 145, "setresuid": 147, "setresgid": 149,
-    "memfd_create": 279, "copy_file_range": 285, "timerfd_gettime": 410, "timerfd_settime": 411, "rt_sigtimedwait": 421,
+    "memfd_create": 279, "copy_file_range": 285, "pidfd_open": 434, "timerfd_gettime": 410, "timerfd_settime": 411, "rt_sigtimedwait": 421,
 }
 
 

@@ -14,6 +14,7 @@ EFD_CLOEXEC, EFD_NONBLOCK, EFD_SEMAPHORE = 0o2000000, 0o4000, 1
 MFD_CLOEXEC, MFD_ALLOW_SEALING = 1, 2
 TFD_CLOEXEC, TFD_NONBLOCK, TFD_TIMER_ABSTIME, TFD_TIMER_CANCEL_ON_SET = 0o2000000, 0o4000, 1, 2
 GRND_NONBLOCK, GRND_RANDOM = 1, 2
+PIDFD_NONBLOCK = 2048
 SPLICE_F_MOVE, SPLICE_F_NONBLOCK, SPLICE_F_MORE = 1, 2, 4
 XATTR_CREATE, XATTR_REPLACE, XATTR_SIZE_MAX = 1, 2, 65536
 SCHED_OTHER, SCHED_FIFO, SCHED_RR, SCHED_BATCH, SCHED_IDLE, SCHED_RESET_ON_FORK = 0, 1, 2, 3, 5, 0x40000000
@@ -112,6 +113,11 @@ def getrandom(size, flags=0):
 def memfd_create(name, flags=MFD_CLOEXEC):
     frame = Frame()
     return call("memfd_create", frame.text(name), flags, frame=frame)
+
+
+def pidfd_open(pid, flags=0):
+    """ENOSYS, as an older Linux has it: a library that finds no such function may look for one in a way that is not to be had here."""
+    return call("pidfd_open", pid, flags)
 
 
 def eventfd(initval, flags=EFD_CLOEXEC):

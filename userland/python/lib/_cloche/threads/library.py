@@ -269,6 +269,8 @@ def install():
     _thread.allocate_lock = _thread.allocate = Lock  # those of importlib too: nobody spins for a module
     threading._CRLock = None
     threading.RLock = _thread.RLock = functools.RLock = threading._RLock
+    threading._RLock.__name__ = threading._RLock.__qualname__ = "RLock"
+    threading._RLock.__module__ = "_thread"
     threading._active_limbo_lock = threading._RLock()
     threading._shutdown = _shutdown
     queue.SimpleQueue = SimpleQueue

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Python's clients over TLS by the host: those that wrap a socket, and those that carry TLS's bytes
+// themselves.
+#include "loopback_server_testing.h"
+#include "sandbox_testing.h"
+
+namespace cloche::testing {
+namespace {
+
+using Speaks = LoopbackServer::Speaks;
+
+class TlsClients : public ::testing::Test {
+ protected:
+  RunResult run(const std::vector<std::string>& packages, std::string code) {
+    const auto sandbox = make_sandbox(
+        {.network = {
+             .allow = {server_.rule(), "127.0.0.1:" + std::to_string(server_.port())},
+             .trusted_certificates = server_.authority(),
+             .secrets = {{"API_KEY", {.value = "the real value", .hosts = {"localhost"}}}}}});
+    EXPECT_TRUE(sandbox->install_packages(packages));
+    code.insert(0, "import asyncio, os, socket, ssl\nport = " + std::to_string(server_.port()) +
+                       "\nurl = f'https://localhost:{port}'\nkey = os.environ['API_KEY']\n");
+    return sandbox->run(
+        {.argv = {"python3", "-c", code}, .environment = {{"PYTHONWARNINGS", "ignore"}}});
+  }
+
+  LoopbackServer server_{Speaks::https};
+};
+
+TEST_F(TlsClients, OfModelsAskTheirServers) {
+  server_.serves("/v1/chat/completions",
+                 R"({"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices":
+                     [{"index": 0, "message": {"role": "assistant", "content": "hello"}, "finish_reason": "stop"}]})",
+                 "application/json");
+  server_.serves(
+      "/v1/messages",
+      R"({"id": "1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+                     "content": [{"type": "text", "text": "hi"}], "usage": {"input_tokens": 1, "output_tokens": 1}})",
+      "application/json");
+  const RunResult result = run({"openai", "anthropic"}, R"(
+import anthropic, openai
+asked = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
+client = openai.OpenAI(base_url=url + "/v1", api_key=key)
+print(client.chat.completions.create(**asked).choices[0].message.content)
+print(anthropic.Anthropic(base_url=url, api_key=key).messages.create(max_tokens=9, **asked).content[0].text)
+async def together():
+    async with openai.AsyncOpenAI(base_url=url + "/v1", api_key=key) as client:
+        answers = await asyncio.gather(*[client.chat.completions.create(**asked) for _ in range(5)])
+        print([answer.choices[0].message.content for answer in answers])
+    async with anthropic.AsyncAnthropic(base_url=url, api_key=key) as client:
+        print((await client.messages.create(max_tokens=9, **asked)).content[0].text)
+asyncio.run(together())
+)");
+  EXPECT_EQ(result.stdout_data, "hello\nhi\n['hello', 'hello', 'hello', 'hello', 'hello']\nhi\n")
+      << result.stderr_data;
+  EXPECT_TRUE(server_.has_heard("the real value"));
+}
+
+TEST_F(TlsClients, CarryTlsBytesThemselves) {
+  const RunResult result = run({"httpx", "httpx2", "aiohttp"}, R"(
+import aiohttp, httpx, httpx2
+for library in httpx, httpx2:
+    answer = library.get(url + "/a", headers={"X-Key": key})
+    print(answer.status_code, answer.text.split()[1], "the real value" in answer.text)
+    async def fetch():
+        async with library.AsyncClient() as client:
+            for size in 0, 1, 3_000_000:
+                print((await client.post(url + "/size", content=b"x" * size)).text.strip())
+            print(len((await client.get(url + "/big?3000000")).content))
+            return "the real value" in (await client.get(url + "/a", headers={"X-Key": key})).text
+    print(asyncio.run(fetch()))
+    async def wrong():
+        async with library.AsyncClient() as client:
+            try:
+                await client.get(f"https://127.0.0.1:{port}/")
+            except library.ConnectError as error:
+                print(error)
+    asyncio.run(wrong())
+async def upgraded():
+    reader, writer = await asyncio.open_connection("localhost", port)
+    before = writer.get_extra_info("ssl_object")
+    await writer.start_tls(ssl.create_default_context(), server_hostname="localhost")
+    writer.write(b"GET /up HTTP/1.1\r\nConnection: close\r\n\r\n")
+    print(before, writer.get_extra_info("ssl_object").version(), (await reader.read()).split()[7:9])
+    writer.close()
+    await writer.wait_closed()
+asyncio.run(upgraded())
+async def sessions():
+    async with aiohttp.ClientSession() as session:
+        async with session.get(url + "/s") as answer:
+            print((await answer.text()).split()[1])
+    for asked in {"server_hostname": "other.example"}, {"ssl_handshake_timeout": 30}:
+        try:
+            _, writer = await asyncio.open_connection("localhost", port, ssl=True, **asked)
+            print(writer.get_extra_info("peercert")["subject"])
+            writer.close()
+        except ssl.SSLCertVerificationError as error:
+            print(error.verify_message)
+asyncio.run(sessions())
+)");
+  const std::string of_each =
+      "200 /a True\n0\n1\n3000000\n3000000\nTrue\n"
+      "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: IP address mismatch\n";
+  EXPECT_EQ(result.stdout_data, of_each + of_each +
+                                    "None TLSv1.3 [b'GET', b'/up']\n/s\nhostname mismatch\n"
+                                    "((('commonName', 'localhost'),),)\n")
+      << result.stderr_data;
+}
+
+TEST_F(TlsClients, MemoryIsCarriedByHand) {
+  const RunResult result = run({}, R"(
+def talk(tls, incoming, outgoing, connection):
+    def act(act, *arguments):
+        while True:
+            try:
+                done = act(*arguments)
+                waits = False
+            except ssl.SSLWantReadError:
+                waits = True
+            if outgoing.pending:
+                connection.sendall(outgoing.read())
+            if not waits:
+                return done
+            piece = connection.recv(5)
+            incoming.write(piece) if piece else incoming.write_eof()
+    return act
+def begin(host, **named):
+    bios = ssl.MemoryBIO(), ssl.MemoryBIO()
+    context = ssl.create_default_context()
+    for name, value in named.items():
+        setattr(context, name, value)
+    tls = context.wrap_bio(*bios, server_hostname=host)
+    return tls, talk(tls, *bios, socket.create_connection(("localhost", port)))
+tls, act = begin("localhost")
+print(tls.version(), tls.pending(), tls.server_hostname)
+act(tls.do_handshake)
+print(tls.version(), tls.pending(), tls.getpeercert()["subject"], tls._sslobj.version())
+print(act(tls.write, b"GET /hand HTTP/1.1\r\nConnection: close\r\n\r\n"))
+room = bytearray(9)
+print(act(tls.read, 4), tls.read(0), act(tls.read, 1, room), room[:2], act(tls.read, -1, room) > 0)
+rest = b""
+while piece := act(tls.read, 100):
+    rest += piece
+print(rest[-4:], tls.read(10), tls.unwrap())
+for failing in lambda: tls.write(b"x"), lambda: tls.read(-1), lambda: begin(""), lambda: begin(None), lambda: begin(".a"), \
+        lambda: ssl.create_default_context().wrap_bio(1, 2, server_hostname="a"), ssl.SSLObject, \
+        lambda: begin("localhost")[0].unwrap(), lambda: begin("localhost")[0].read(), lambda: begin("localhost")[0].getpeercert():
+    try:
+        print(failing())
+    except (ssl.SSLError, TypeError, ValueError) as error:
+        print(type(error).__name__)
+tls, act = begin("other.example")
+for _ in range(2):
+    try:
+        act(tls.do_handshake)
+    except ssl.SSLCertVerificationError as error:
+        print(error.verify_message)
+tls, act = begin(None, check_hostname=False)
+try:
+    act(tls.do_handshake)
+except ssl.SSLCertVerificationError as error:
+    print(error.verify_message)
+first, second = socket.socketpair()
+for host in "localhost", None:
+    bios = ssl.MemoryBIO(), ssl.MemoryBIO()
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    tls = context.wrap_bio(*bios, server_hostname=host)
+    try:
+        talk(tls, *bios, first)(tls.do_handshake)
+    except ssl.SSLError as error:
+        print(error.strerror)
+first.sendall(b"ordinary bytes")
+print(second.recv(99))
+with context.wrap_socket(socket.create_connection(("localhost", port)), server_hostname="localhost") as outer:
+    try:
+        context.wrap_socket(outer, server_hostname="localhost")
+    except ssl.SSLError as error:
+        print(error.strerror)
+)");
+  EXPECT_EQ(
+      result.stdout_data,
+      "None 0 localhost\nTLSv1.3 0 ((('commonName', 'localhost'),),) TLSv1.3\n41\n"
+      "b'HTTP' b'' 1 bytearray(b'/\\x00') True\nb'\\r\\n\\r\\n' b'' None\n"
+      "SSLZeroReturnError\nValueError\nValueError\nValueError\nValueError\nTypeError\nTypeError\n"
+      "SSLError\nSSLWantReadError\nValueError\n"
+      "hostname mismatch\nhostname mismatch\nIP address mismatch\n"
+      "[SSL] TLS is spoken by the host, on connections to the world outside: there is none between "
+      "programs of a sandbox\n"
+      "[SSL] TLS is spoken by the host, on connections to the world outside: there is none between "
+      "programs of a sandbox\nb'ordinary bytes'\n"
+      "[SSL] there is TLS on this connection already, and none inside of it\n")
+      << result.stderr_data;
+}
+
+}  // namespace
+}  // namespace cloche::testing
