@@ -481,7 +481,7 @@ node a.mjs
 )"});
   EXPECT_EQ(result.stdout_data,
             "GET /a HTTP/1.1\nPOST /b HTTP/1.1\ntrue\n3000000\n200 true true\n"
-            "UNABLE_TO_VERIFY_LEAF_SIGNATURE\nfetch failed ENOTFOUND\n")
+            "ERR_TLS_CERT_ALTNAME_INVALID\nfetch failed ENOTFOUND\n")
       << result.stderr_data;
 }
 

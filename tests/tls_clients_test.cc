@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python's clients over TLS by the host: those that wrap a socket, and those that carry TLS's bytes
-// themselves.
+// Clients over TLS by the host: Python's that wrap a socket, those that carry TLS's bytes themselves,
+// and node's, which go over to TLS on a connection.
 #include "loopback_server_testing.h"
 #include "sandbox_testing.h"
 
@@ -11,12 +11,16 @@ using Speaks = LoopbackServer::Speaks;
 
 class TlsClients : public ::testing::Test {
  protected:
-  RunResult run(const std::vector<std::string>& packages, std::string code) {
-    const auto sandbox = make_sandbox(
+  std::unique_ptr<Sandbox> sandbox() const {
+    return make_sandbox(
         {.network = {
              .allow = {server_.rule(), "127.0.0.1:" + std::to_string(server_.port())},
              .trusted_certificates = server_.authority(),
              .secrets = {{"API_KEY", {.value = "the real value", .hosts = {"localhost"}}}}}});
+  }
+
+  RunResult run(const std::vector<std::string>& packages, std::string code) {
+    const auto sandbox = this->sandbox();
     EXPECT_TRUE(sandbox->install_packages(packages));
     code.insert(0, "import asyncio, os, socket, ssl\nport = " + std::to_string(server_.port()) +
                        "\nurl = f'https://localhost:{port}'\nkey = os.environ['API_KEY']\n");
@@ -177,6 +181,15 @@ with context.wrap_socket(socket.create_connection(("localhost", port)), server_h
         context.wrap_socket(outer, server_hostname="localhost")
     except ssl.SSLError as error:
         print(error.strerror)
+with socket.create_connection(("localhost", port)) as ended:
+    ended.sendall(b"no TLS")
+    ended.shutdown(socket.SHUT_WR)
+    while ended.recv(99):
+        pass
+    try:
+        context.wrap_socket(ended, server_hostname="localhost")
+    except (ConnectionResetError, ssl.SSLEOFError):
+        print("it has ended")
 )");
   EXPECT_EQ(
       result.stdout_data,
@@ -189,7 +202,57 @@ with context.wrap_socket(socket.create_connection(("localhost", port)), server_h
       "programs of a sandbox\n"
       "[SSL] TLS is spoken by the host, on connections to the world outside: there is none between "
       "programs of a sandbox\nb'ordinary bytes'\n"
-      "[SSL] there is TLS on this connection already, and none inside of it\n")
+      "[SSL] there is TLS on this connection already, and none inside of it\nit has ended\n")
+      << result.stderr_data;
+}
+
+TEST_F(TlsClients, GoOverToTlsOnAConnectionOfNode) {
+  const RunResult result =
+      sandbox()->run({.argv = {"node", "--input-type=module", "-e",
+                               "const port = " + std::to_string(server_.port()) + R"(;
+import net from 'net';
+import tls from 'tls';
+import { PassThrough } from 'stream';
+const ask = 'GET /up HTTP/1.1\r\nConnection: close\r\n\r\n';
+const said = (socket) => new Promise((resolve) => {
+  let text = '', ends = [];
+  socket.on('data', (piece) => { text += piece; });
+  socket.on('error', (error) => resolve(`${error.code} ${error.syscall ?? ''}`));
+  socket.on('close', () => setImmediate(resolve, text.split('\r\n\r\n')[1]?.split('\r\n')[0]));
+});
+// One that is there, one that is on its way, one that is refused.
+const there = net.connect(port, 'localhost');
+await new Promise((resolve) => there.on('connect', resolve));
+there.on('data', () => console.log('the first hears nothing'));
+const secure = tls.connect({ socket: there, servername: 'localhost' }, () => {
+  console.log(secure instanceof tls.TLSSocket, secure.getProtocol(), secure.getPeerCertificate().subject, secure.getCipher().version, secure.authorized);
+  secure.write(ask);
+});
+console.log(await said(secure), there.destroyed);
+const early = tls.connect({ socket: net.connect(port, 'localhost') });
+early.write(ask);
+console.log(await said(early));
+console.log(await said(tls.connect({ socket: net.connect(1, '127.0.0.1') })));
+console.log(await said(new tls.TLSSocket(net.connect(port, 'localhost'), { servername: 'other.example' })));
+// What there is no TLS over.
+const outer = tls.connect(port, 'localhost', { ALPNProtocols: ['http/1.1'] });
+await new Promise((resolve) => outer.on('secureConnect', resolve));
+console.log(await said(tls.connect({ socket: outer, servername: 'localhost' })), outer.destroyed);
+console.log(await said(tls.connect({ socket: new PassThrough(), servername: 'localhost' })));
+const server = net.createServer(() => {}).listen(0, '127.0.0.1');
+await new Promise((resolve) => server.on('listening', resolve));
+console.log(await said(tls.connect({ port: server.address().port, host: '127.0.0.1' })));
+server.close();
+for (const wrong of [() => new tls.TLSSocket(new PassThrough(), { isServer: true }), () => tls.createServer(), () => new tls.Server()])
+  try { wrong(); } catch (error) { console.log(error.code); }
+)"}});
+  EXPECT_EQ(result.stdout_data,
+            "true TLSv1.3 [Object: null prototype] { CN: 'localhost' } TLSv1.3 true\n"
+            "GET /up HTTP/1.1 true\nGET /up HTTP/1.1\nECONNREFUSED connect\n"
+            "ERR_TLS_CERT_ALTNAME_INVALID \nERR_FEATURE_UNAVAILABLE_ON_PLATFORM  true\n"
+            "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM \nERR_FEATURE_UNAVAILABLE_ON_PLATFORM \n"
+            "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM\nERR_FEATURE_UNAVAILABLE_ON_PLATFORM\n"
+            "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM\n")
       << result.stderr_data;
 }
 

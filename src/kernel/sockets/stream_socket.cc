@@ -228,8 +228,10 @@ Result<void> StreamSocket::connect_outbound(Task& task, const InetAddress& addre
 Result<void> StreamSocket::start_tls(std::string_view request) {
   Outbound* outbound = table().outbound();
   if (!connected()) return Errno::notconn;
-  if (outbound == nullptr) return Errno::notsup;
-  return outbound->start_tls(*connection_, request);
+  if (outbound == nullptr || !outbound_) return Errno::notsup;
+  const Result<void> begun = outbound->start_tls(*connection_, request);
+  // One that has ended is none of its any more.
+  return !begun && begun.error() == Errno::notsup ? Errno::connreset : begun;
 }
 
 std::string StreamSocket::origin() const {
@@ -252,6 +254,7 @@ Result<void> StreamSocket::wait_established(Task& task) {
 void StreamSocket::established(const InetAddress& local) {
   if (!connecting_) return;
   connecting_ = false;
+  outbound_ = true;
   connection_->identity(end_).address = local;
   changed.wake_all();
 }

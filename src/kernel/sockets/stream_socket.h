@@ -87,6 +87,7 @@ class StreamSocket final : public Socket,
   bool bound_ = false;
   bool listening_ = false;
   bool connecting_ = false;  // by way of Outbound
+  bool outbound_ = false;    // has been connected by way of it
   bool answered_ = false;    // an end that has left has been heard of
   std::size_t backlog_ = 0;
   PeerCredentials listener_credentials_;

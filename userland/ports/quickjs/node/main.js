@@ -26,8 +26,8 @@ internal.bound = (fn) => {
 };
 
 // The modules of this folder, by the names that programs ask for them by.
-const names = ['_http_common', 'assert', 'async_hooks', 'buffer', 'child_process', 'cluster', 'console', 'constants', 'crypto', 'dgram', 'diagnostics_channel', 'domain', 'events', 'fs', 'http', 'http2', 'inspector', 'module', 'net',
-  'os', 'path', 'perf_hooks', 'process', 'punycode', 'querystring', 'readline', 'repl', 'stream', 'string_decoder', 'timers', 'trace_events', 'tty', 'url', 'util', 'v8', 'vm', 'wasi', 'worker_threads',
+const names = ['_http_common', 'assert', 'async_hooks', 'buffer', 'child_process', 'cluster', 'console', 'constants', 'crypto', 'dgram', 'diagnostics_channel', 'dns', 'domain', 'events', 'fs', 'http', 'http2', 'inspector', 'module', 'net',
+  'os', 'path', 'perf_hooks', 'process', 'punycode', 'querystring', 'readline', 'repl', 'stream', 'string_decoder', 'timers', 'tls', 'trace_events', 'tty', 'url', 'util', 'v8', 'vm', 'wasi', 'worker_threads',
   'zlib'];
 // Those that are asked for by `node:` alone, and their files.
 const prefixed = { 'node:sea': 'sea', 'node:sqlite': 'sqlite', 'node:test': 'test', 'node:test/reporters': 'test_reporters' };
@@ -37,7 +37,7 @@ const hidden = ['histogram', 'fs_cp', 'fs_glob', 'fs_more', 'block_list', 'mime'
 const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['types'],
   'path/posix': ['path', 'posix'], 'path/win32': ['path', 'win32'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
   'assert/strict': ['assert', 'strict'], 'stream/consumers': ['stream', '__consumers'], https: ['http', '__https'],
-  tls: ['net', '__tls'], dns: ['net', '__dns'], 'dns/promises': ['net', '__dns', 'promises'], sys: ['util'], 'stream/web': ['web_streams'], 'inspector/promises': ['inspector', '__promises'],
+  'dns/promises': ['dns', 'promises'], sys: ['util'], 'stream/web': ['web_streams'], 'inspector/promises': ['inspector', '__promises'],
   _stream_duplex: ['stream', 'Duplex'], _stream_passthrough: ['stream', 'PassThrough'], _stream_readable: ['stream', 'Readable'], _stream_transform: ['stream', 'Transform'],
   _stream_writable: ['stream', 'Writable'] };
 

@@ -59,13 +59,13 @@ class Socket extends Duplex {
     if (callback) this.once('connect', callback);
     this.#frame = native.asyncFrame();
     this.connecting = true;
-    this.tls = options.tls;
     const host = options.host ?? 'localhost', path = options.path || undefined;
     process.nextTick(() => {
       if (this.destroyed) return;
       let left;
       try {
         left = path === undefined ? lookup(host, options.family) : [path];
+        if (path === undefined && !isIP(host)) this._host = host;
         if (path === undefined) this.emit('lookup', null, left[0], isIP(left[0]), host);
       } catch (error) {
         return void this.destroy(error);
@@ -94,40 +94,20 @@ class Socket extends Duplex {
       os.setWriteHandler(fd, null);
       const result = native.socketError(fd);
       if (result < 0) return failed(result);
-      if (this.tls) this.#secure();
-      else this.#connected();
+      this.__prepare(() => this.#connected());
     }, this.#frame);
   }
-  // The host speaks TLS, and tells in a word of length and so much JSON how it went.
-  #secure() {
-    const started = native.startTls(this.fd, JSON.stringify(this.tls));
-    // The host knows no connection any more that has ended.
-    if (started < 0) return void this.destroy(errnoError(started === -95 ? -104 : started, 'connect'));
-    let answer = Buffer.alloc(0);
-    os.setReadHandler(this.fd, () => {
-      const wanted = answer.length < 4 ? 4 - answer.length : 4 + answer.readUInt32LE(0) - answer.length;
-      const block = Buffer.alloc(wanted);
-      const count = native.read(this.fd, block.buffer, 0, wanted, -1);
-      if (count === again) return;
-      if (count > 0) {
-        answer = Buffer.concat([answer, block.subarray(0, count)]);
-        if (answer.length < 4 || answer.length < 4 + answer.readUInt32LE(0)) return;
-      }
-      os.setReadHandler(this.fd, null);
-      const told = count > 0 ? JSON.parse(answer.subarray(4)) : { error: 'Client network socket disconnected before secure TLS connection was established' };
-      if (told.error) return void this.destroy(Object.assign(new Error(told.error), { code: told.reason === 'CERTIFICATE_VERIFY_FAILED' ? 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' : count > 0 ? 'ERR_SSL' : 'ECONNRESET' }));
-      Object.assign(this, { encrypted: true, authorized: true, secureConnecting: false, alpnProtocol: told.alpn || false });
-      this.#connected();
-      this.emit('secureConnect');
-    }, this.#frame);
-  }
-  #connected() {
+  // A connection is there: what comes before it is told of (TLS).
+  __prepare(done) { done(); }
+  #connected(isNew = true) {
     this.connecting = false;
     this.pending = false;
     this.#named();
     this.#stir();
-    this.emit('connect');
-    this.emit('ready');
+    if (isNew) {
+      this.emit('connect');
+      this.emit('ready');
+    }
     const held = this.#held;
     this.#held = undefined;
     held?.();
@@ -198,13 +178,24 @@ class Socket extends Duplex {
   // The descriptor of one that another program gets (ipc), and the same without a connection here any more.
   get __fd() { return this.fd; }
   __release() {
+    const fd = this.__give();
+    this.destroy();
+    return fd;
+  }
+  // The descriptor of one that goes on as another stream, which takes it.
+  __give() {
     const { fd } = this;
     os.setReadHandler(fd, null);
     os.setWriteHandler(fd, null);
     internal.setLoose(fd, false);
+    this.#reading = false;
     this.fd = -1;
-    this.destroy();
     return fd;
+  }
+  __take(fd) {
+    this.fd = fd;
+    internal.setLoose(fd, Boolean(this.loose));
+    this.__prepare(() => this.#connected(false));
   }
   setTimeout(time, callback) {
     clearTimeout(this.#timer);
@@ -356,65 +347,5 @@ const connect = (...args) => {
 };
 module.exports = { Socket: callable(Socket), Stream: callable(Socket), Server: callable(Server), connect, createConnection: connect, createServer: (...args) => new Server(...args), isIP, isIPv4, isIPv6,
   getDefaultAutoSelectFamily: () => true, setDefaultAutoSelectFamily: () => {}, getDefaultAutoSelectFamilyAttemptTimeout: () => 250, setDefaultAutoSelectFamilyAttemptTimeout: () => {} };
+Object.defineProperty(module.exports, '__lookup', { value: lookup });
 for (const name of ['BlockList', 'SocketAddress']) Object.defineProperty(module.exports, name, { get: () => require('block_list')[name], enumerable: true, configurable: true });
-
-// tls: clients, by the host. Certificates are always checked.
-// A stream of another kind that TLS would be spoken over is held by what programs look for (got).
-class JSStreamSocket { constructor(stream) { this.stream = stream; } }
-class TLSSocket extends Socket {
-  constructor(stream, options) {
-    super(options);
-    if (stream !== undefined && !(stream instanceof Socket)) this._handle = { _parentWrap: new JSStreamSocket(stream) };
-  }
-}
-const tls = {
-  TLSSocket: callable(TLSSocket), DEFAULT_MIN_VERSION: 'TLSv1.2', DEFAULT_MAX_VERSION: 'TLSv1.3', rootCertificates: [],
-  connect(...args) {
-    const [given, callback] = words(args, (word, i) => ['port', 'host'][i]);
-    const options = { ...given, ...args.find((word, i) => i > 0 && word !== null && typeof word === 'object') };
-    const socket = new Socket(options);
-    socket.secureConnecting = true;
-    if (callback) socket.once('secureConnect', callback);
-    return socket.connect({ host: options.host, port: options.port, family: options.family, tls: { host: options.servername || options.host || 'localhost', alpn: options.ALPNProtocols ?? [] } });
-  },
-  Server: class Server extends module.exports.Server { constructor() { super(); tls.createServer(); } },
-  createServer() { throw Object.assign(new Error('Servers with TLS are not in this node'), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' }); },
-  checkServerIdentity: () => undefined,
-};
-// dns: what the system's resolver says of a name.
-const record = (address) => ({ address, family: isIP(address) });
-const dns = {
-  lookup(name, options, callback) {
-    if (typeof options === 'function') [options, callback] = [{}, options];
-    const { family = 0, all = false } = typeof options === 'number' ? { family: options } : options ?? {};
-    let found, problem = null;
-    try { found = lookup(String(name), Number(String(family).replace('IPv', ''))).map(record); } catch (error) { problem = error; }
-    setImmediate(() => (problem ? callback(problem) : all ? callback(null, found) : callback(null, found[0].address, found[0].family)));
-  },
-  resolve4: (name, callback) => dns.lookup(name, { family: 4, all: true }, (error, found) => callback(error, found?.map(({ address }) => address))),
-  resolve6: (name, callback) => dns.lookup(name, { family: 6, all: true }, (error, found) => callback(error, found?.map(({ address }) => address))),
-  getServers: () => [], setServers() {}, setDefaultResultOrder() {}, getDefaultResultOrder: () => 'verbatim', ADDRCONFIG: 32, ALL: 16, V4MAPPED: 8,
-};
-const dnsErrors = Object.fromEntries(['NODATA', 'FORMERR', 'SERVFAIL', 'NOTFOUND', 'NOTIMP', 'REFUSED', 'BADQUERY', 'BADNAME', 'BADFAMILY', 'BADRESP', 'CONNREFUSED', 'TIMEOUT', 'EOF', 'FILE', 'NOMEM', 'DESTRUCTION', 'BADSTR',
-  'BADFLAGS', 'NONAME', 'BADHINTS', 'NOTINITIALIZED', 'CANCELLED'].map((name) => [name, `E${name}`]));
-// The resolver of the system knows addresses alone.
-for (const [method, kind] of Object.entries({ Any: 'ANY', Caa: 'CAA', Cname: 'CNAME', Mx: 'MX', Naptr: 'NAPTR', Ns: 'NS', Ptr: 'PTR', Soa: 'SOA', Srv: 'SRV', Txt: 'TXT' })) {
-  const call = `query${method}`;
-  dns[`resolve${method}`] = (name, callback) => setImmediate(callback, Object.assign(new Error(`${call} ENOTIMP ${name}`), { code: 'ENOTIMP', syscall: call, hostname: name, kind }));
-}
-dns.reverse = (address, callback) => setImmediate(callback, Object.assign(new Error(`getHostByAddr ENOTIMP ${address}`), { code: 'ENOTIMP', syscall: 'getHostByAddr', hostname: address }));
-class Resolver {
-  constructor() { for (const name of Object.keys(dns).filter((one) => /^re|Servers$/.test(one))) this[name] = dns[name]; }
-  cancel() {}
-}
-dns.resolve = (name, kind, callback = kind) => {
-  const method = { A: 'resolve4', AAAA: 'resolve6' }[kind] ?? (typeof kind === 'string' ? `resolve${kind[0]}${kind.slice(1).toLowerCase()}` : 'resolve4');
-  return dns[method](name, callback);
-};
-const asked = (call) => (...args) => new Promise((resolve, reject) => { call(...args, (error, found) => (error ? reject(error) : resolve(found))); });
-dns.promises = { lookup: async (name, options = {}) => { const found = await asked(dns.lookup)(name, { ...(typeof options === 'number' ? { family: options } : options), all: true }); return options.all ? found : found[0]; },
-  ...Object.fromEntries(Object.keys(dns).filter((name) => name.startsWith('re')).map((name) => [name, asked(dns[name])])), getServers: dns.getServers, setServers: dns.setServers,
-  setDefaultResultOrder: dns.setDefaultResultOrder, getDefaultResultOrder: dns.getDefaultResultOrder, ...dnsErrors,
-  Resolver: class { constructor() { Object.assign(this, Object.fromEntries(Object.entries(dns.promises).filter(([name]) => /^re|Servers$/.test(name)))); } cancel() {} } };
-Object.assign(dns, dnsErrors, { Resolver });
-Object.defineProperties(module.exports, { __tls: { value: tls }, __dns: { value: dns } });
