@@ -57,17 +57,6 @@ for host in "localhost", "8.8.8.8", "example.com":
   EXPECT_EQ(server.connections(), 0);
 }
 
-TEST(Network, GitSaysThatItSpeaksNoHttp) {
-  const auto sandbox = make_sandbox();
-  for (const std::string scheme : {"https", "http", "ftp"}) {
-    const RunResult result = sandbox->run({.script = "git clone -q " + scheme + "://host/x"});
-    EXPECT_EQ(result.exit_code, 128);
-    EXPECT_EQ(result.stderr_data,
-              "fatal: git has no HTTP here: get an archive with curl, give the sandbox a clone, or "
-              "take a linux sandbox\n");
-  }
-}
-
 TEST(Network, NetcatListensAndConnectsWithinASandbox) {
   const auto sandbox = make_sandbox();
   const RunResult result = sandbox->run({.script = R"(

@@ -42,7 +42,8 @@ class Port:
 
     def parts(self):
         """What is linked into it beside its own source, by name: a version, a licence and a source."""
-        return dict(sorted((self.extra | {name: libraries.load(name).part() for name in self.libraries()}).items()))
+        linked = {name: libraries.load(name) for name in libraries.closure(self.libraries())}
+        return dict(sorted((self.extra | {name: library.part() for name, library in linked.items() if library.source != self.source}).items()))
 
 
 def _extra_of(recipe):
@@ -115,25 +116,13 @@ def build(port, toolchain, server):
     return final, cpu_s
 
 
-def _libraries_of(port, toolchain, server, folder):
-    """Puts them into a folder, by name. What pkg-config may know of them, and the CPU seconds that it took."""
-    folder.mkdir()
-    known, cpu_s = [], 0
-    for name in port.libraries():
-        library, took_s = libraries.build(name, toolchain.sysroot, server)
-        (folder / name).symlink_to(library)
-        known.append(str(folder / name / "lib" / "pkgconfig"))
-        cpu_s += took_s
-    return known, cpu_s
-
-
 def _build(port, toolchain, server, final):
     say(f"building {port.name} {port.version}")
     log = recipes.new_log(port.name)
     with scratch_folder(port.name) as scratch:
         own = scratch / "pkgconfig"
         own.mkdir()
-        known, libraries_cpu_s = _libraries_of(port, toolchain, server, scratch / "libraries")
+        known, libraries_cpu_s = libraries.gather(port.libraries(), toolchain.sysroot, server, scratch / "libraries")
         env = recipes.environment(port.name, toolchain.sysroot, scratch, server.makeflags) | {
             "CLOCHE_CXXROOT": str(scratch / "cxxroot"), "CXX": f"{USERLAND}/cxx", "PORT": str(port.folder), "EXTRA": str(scratch / "extra"),
             "LIBRARIES": str(scratch / "libraries"), "PKG_CONFIG_OWN": str(own), "PKG_CONFIG_LIBDIR": ":".join([str(own), *known])}

@@ -1,6 +1,7 @@
 # What git's Makefile would find or ask of the system.
 NO_OPENSSL = 1
-NO_CURL = 1
+# Where it is, build.sh says.
+CURL_CONFIG = false
 NO_EXPAT = 1
 NO_GETTEXT = 1
 NO_TCLTK = 1
