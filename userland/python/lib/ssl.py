@@ -9,7 +9,8 @@ import enum
 import os
 import socket as _socket_module
 from _cloche.sockets import tls as _tls
-from _cloche.sockets.tls import MemoryBIO  # noqa: F401
+from _cloche.sockets.tls import (MemoryBIO, SSLCertVerificationError, SSLEOFError, SSLError, SSLSyscallError, SSLWantReadError,  # noqa: F401
+                                 SSLWantWriteError, SSLZeroReturnError)
 from collections import namedtuple
 from socket import AF_INET, SOCK_STREAM, create_connection, socket  # noqa: F401
 from enum import IntEnum as _IntEnum, IntFlag as _IntFlag
@@ -102,38 +103,6 @@ class TLSVersion(_IntEnum):
 
 for _kind in (_SSLMethod, Options, AlertDescription, SSLErrorNumber, VerifyMode, VerifyFlags):
     globals().update(_kind.__members__)
-
-
-class SSLError(OSError):
-    library = reason = None
-
-    def __str__(self):
-        return str(self.strerror) if self.strerror is not None else super().__str__()
-
-
-class SSLZeroReturnError(SSLError):
-    pass
-
-
-class SSLWantReadError(SSLError):
-    pass
-
-
-class SSLWantWriteError(SSLError):
-    pass
-
-
-class SSLSyscallError(SSLError):
-    pass
-
-
-class SSLEOFError(SSLError):
-    pass
-
-
-class SSLCertVerificationError(SSLError, ValueError):
-    verify_code = 0
-    verify_message = ""
 
 
 CertificateError = SSLCertVerificationError

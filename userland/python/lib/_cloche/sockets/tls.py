@@ -21,6 +21,42 @@ _NO_TLS = {
 }
 
 
+class SSLError(OSError):
+    library = reason = None
+
+    def __str__(self):
+        return str(self.strerror) if self.strerror is not None else super().__str__()
+
+
+class SSLZeroReturnError(SSLError):
+    pass
+
+
+class SSLWantReadError(SSLError):
+    pass
+
+
+class SSLWantWriteError(SSLError):
+    pass
+
+
+class SSLSyscallError(SSLError):
+    pass
+
+
+class SSLEOFError(SSLError):
+    pass
+
+
+class SSLCertVerificationError(SSLError, ValueError):
+    verify_code = 0
+    verify_message = ""
+
+
+for _error in (SSLError, SSLZeroReturnError, SSLWantReadError, SSLWantWriteError, SSLSyscallError, SSLEOFError, SSLCertVerificationError):
+    _error.__module__ = "ssl"
+
+
 def request(host, protocols, minimum):
     """What is asked of the host. `host`: the name that the server's certificate has to have; None: the socket's address."""
     if host is not None:
@@ -43,8 +79,7 @@ def begin(sock, asked):
     except OSError as error:
         if error.errno not in _NO_TLS:
             raise
-        import ssl
-        raise ssl.SSLError(error.errno, f"[SSL] {_NO_TLS[error.errno]}") from None
+        raise SSLError(error.errno, f"[SSL] {_NO_TLS[error.errno]}") from None
 
 
 def opening(asked):
@@ -68,14 +103,13 @@ def _opens_tls(sock, view):
 
 
 def _failure(told):
-    import ssl
     text, reason = told["error"], told["reason"]
     if reason == "CERTIFICATE_VERIFY_FAILED":
-        error = ssl.SSLCertVerificationError(1, f"[SSL: {reason}] {text}")
+        error = SSLCertVerificationError(1, f"[SSL: {reason}] {text}")
         error.verify_code = told.get("verify_code", 0)
         error.verify_message = text.partition(": ")[2]
     else:
-        error = ssl.SSLError(1, f"[SSL] {text}")
+        error = SSLError(1, f"[SSL] {text}")
     error.library, error.reason = "SSL", reason
     return error
 
@@ -162,8 +196,7 @@ class MemoryBIO:
 
     def write(self, data, /):
         if self._ended:
-            import ssl
-            raise ssl.SSLError("cannot write() after write_eof()")
+            raise SSLError("cannot write() after write_eof()")
         with memoryview(data) as view:
             if not view.contiguous:
                 raise BufferError("memoryview: underlying buffer is not C-contiguous")
