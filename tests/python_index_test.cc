@@ -85,7 +85,8 @@ echo "lib==1.0 --hash=sha256:${sum%% *}" > r.txt; pip install -r r.txt; pip inst
 pip index versions lib; pip install --no-index speedy | cat; kill %1)sh"});
   EXPECT_EQ(result.stdout_data,
             "app 2.0 lib 2.0 other 1.0 speedy 0.1 \napp 1.0 lib 1.5 \nlib 3.0a1 \nlib 2.1 \n"
-            "0 fetched\nlost 1.0 \n  Downloading bad-1.0-py3-none-any.whl\n"
+            "0 fetched\nlost 1.0 \n  Downloading source-1.0.tar.gz\n  Downloading "
+            "bad-1.0-py3-none-any.whl\n"
             "  Downloading away-1.0-py3-none-any.whl\nlib 2.0 \n"
             "  Downloading lib-1.0-py3-none-any.whl\nCollecting lib\nlib (2.0)\n"
             "Available versions: 2.0, 1.5, 1.0\n  INSTALLED: 2.0\n")
@@ -94,8 +95,8 @@ pip index versions lib; pip install --no-index speedy | cat; kill %1)sh"});
        {"WARNING: lib 2.1 is a yanked version. Reason: it is broken",
         "satisfies the requirement lib>=9 (from versions: 1.0, 1.5, 2.0, 2.1, 3.0a1)",
         "native-1.0-cp312-cp312-manylinux_2_17_x86_64.whl is not a supported wheel",
-        "only source archives", "bad-1.0-py3-none-any.whl is damaged", "app requires lib<2",
-        "DO NOT MATCH THE HASHES", "away-1.0-py3-none-any.whl answered 404",
+        "source-1.0.tar.gz cannot be unpacked", "bad-1.0-py3-none-any.whl is damaged",
+        "app requires lib<2", "DO NOT MATCH THE HASHES", "away-1.0-py3-none-any.whl answered 404",
         "have their versions pinned with ==", "\nPackage not found. Available: "}) {
     EXPECT_THAT(result.stderr_data, HasSubstr(words));
   }

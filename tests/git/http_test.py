@@ -79,6 +79,29 @@ class GitOverHttp(unittest.TestCase):
             git -c credential.helper=store clone -q $url/private/closed.git by_file && cat by_file/b""")
         self.assertEqual(said, "2\n2\n")
 
+    def test_pip_installs_from_a_repository(self):
+        backend = """
+import zipfile
+def build_wheel(out, config_settings=None, metadata_directory=None):
+    with zipfile.ZipFile(out + "/made-3-py3-none-any.whl", "w") as box:
+        box.writestr("made.py", open("text").read())
+        box.writestr("made-3.dist-info/METADATA", "Metadata-Version: 2.1\\nName: made\\nVersion: 3\\n")
+        box.writestr("made-3.dist-info/WHEEL", "Wheel-Version: 1.0\\n")
+        box.writestr("made-3.dist-info/RECORD", "")
+    return "made-3-py3-none-any.whl"
+"""
+        table = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+        at = self.repositories.make("package", {"pyproject.toml": table.encode(), "backend.py": backend.encode(), "text": b"x = 5\n"})
+        commit = git("rev-parse", "master", cwd=at)
+        said = self.run_in_sandbox(f"""
+            cd /tmp; for what in git+$url/package.git@other git+$url/package.git@{commit} git+$url/package.git "made @ git+$url/package.git@master"; do
+              pip install -q --force-reinstall "$what"; python3 -c 'import made; print(made.x)'; pip freeze; done""")
+        self.assertEqual(said, f"5\nmade @ git+{self.url}/package.git@{commit}\n" * 4)
+        for what, expected in {"package.git@absent": "remote ref absent", "none.git": "not found", "package.git#subdirectory=../..": "has no folder ../..",
+                               "package.git@-x": "is no reference", "private/closed.git": "could not read Username"}.items():
+            with self.subTest(what):
+                self.assertIn(expected, self.run_in_sandbox(f"pip install -q 'git+{self.url}/{what}'", status=1))
+
     def test_a_secret_is_put_in_by_the_host(self):
         client = LineClient(os.environ["CLOCHE_PROGRAM"], "rpc")
         asked = {"create": {"network": {"allow": [f"localhost:{self.repositories.port}"], "trustedCertificates": self.repositories.trusted.read_text(),

@@ -21,12 +21,14 @@ Commands:
   index                       Tell which version of a package is available.
   help                        Show help for commands.
 
-Packages of this sandbox are installed from its own registry, at once and without a network. Pure-Python wheels are installed from files,
-and from an index where the network policy of the sandbox allows it:
+Packages of this sandbox are installed from its own registry, at once and without a network. Wheels and sources of pure Python are
+installed from files, and from an index or a repository where the network policy of the sandbox allows it:
   pip install NAME...         with ==, >=, extras, -r requirements.txt
   pip install ./NAME.whl      a wheel; --find-links FOLDER for more of them
+  pip install ./NAME.tar.gz   a source archive, also by its address; it is built by its own build backend
+  pip install git+https://... a repository, with @REFERENCE and #subdirectory=FOLDER
   pip install -i URL NAME...  from this index (also PIP_INDEX_URL, pip.conf); --extra-index-url, --no-index, --require-hashes
-  pip install [-e] FOLDER     a project with a pyproject.toml
+  pip install [-e] FOLDER     a project
 
 General Options:
   -h, --help                  Show help.
@@ -51,7 +53,7 @@ _COMMANDS = {
 }
 _NOT_HERE = {
     "download": "pip download is not supported here: packages of the registry are linked and need no download (pip install NAME)",
-    "wheel": "pip wheel builds from sources with tools that are not here: only ready wheels can be installed",
+    "wheel": "pip wheel is not supported here: pip install builds what has no wheel",
     "search": "PyPI no longer supports searching; what this sandbox has is shown by: pip list",
     "hash": "pip hash: use sha256sum FILE",
     "lock": "pip lock is not supported here: pip freeze tells what is installed",

@@ -65,10 +65,15 @@ class Hashes:
 
 
 def _digest(candidate, kind):
-    wheel = candidate.wheel.local() if hasattr(candidate.wheel, "local") else candidate.wheel
-    if not hasattr(wheel, "origin"):
-        raise PipError(f"{candidate.name} is a project folder, which has no hash: it cannot be installed in --require-hashes mode")
-    with open(wheel.path, "rb") as file:
+    wheel = candidate.wheel
+    if hasattr(wheel, "file"):
+        path = wheel.file()  # a source archive
+    else:
+        wheel = wheel.local() if hasattr(wheel, "local") else wheel
+        if not hasattr(wheel, "origin") or wheel.record:
+            raise PipError(f"{candidate.name} is a project folder, which has no hash: it cannot be installed in --require-hashes mode")
+        path = wheel.path
+    with open(path, "rb") as file:
         return hashlib.file_digest(file, kind).hexdigest()
 
 

@@ -10,7 +10,10 @@ import os
 import re
 import urllib.parse
 
+from _cloche.libraries import native_packages
+
 from . import _fetch
+from ._build import ARCHIVES, Archive
 from ._errors import PipError
 from ._hashes import KINDS
 from ._metadata import requirements_of
@@ -21,7 +24,6 @@ from ._wheel import PYTHON, Wheel, fits, foreign
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 MAX_PAGE_BYTES = 64 << 20
-_ARCHIVES = (".tar.gz", ".zip", ".tar.bz2", ".tgz", ".tar.xz")
 
 
 class Link:
@@ -90,9 +92,11 @@ class RemoteWheel:
 
 
 class Index:
-    """A source of candidates. One that cannot be reached is asked no more, and `problem` says why."""
+    """A source of candidates. One that cannot be reached is asked no more, and `problem` says why. With a `builder` source archives are
+    candidates too."""
 
     remote = True
+    builder = None
 
     def __init__(self, url, fetcher):
         self.url, self.fetcher = url.rstrip("/") + "/", fetcher
@@ -117,18 +121,17 @@ class Index:
             if error.http_status != 404:
                 self.problem, self.refused = str(error), error.refused
             return []
-        return of_links(links(page), name, self.fetcher, self.unfit)
+        return of_links(links(page), name, self.fetcher, self.unfit, self.builder)
 
 
-def of_links(found, name, fetcher, unfit):
+def of_links(found, name, fetcher, unfit, builder=None):
     """Candidates of one name, or of all for None. What cannot be used is told in `unfit` (name -> a sentence)."""
     from ._sources import Candidate
-    candidates, reasons = [], {}
+    candidates, reasons, archives, native = [], {}, [], set()
     for link in found:
         if not link.file_name.endswith(".whl"):
-            if link.file_name.endswith(_ARCHIVES) and name:
-                reasons.setdefault(name, []).append((0, None, f"{name} has no wheel that can be used here, only source archives, which need tools "
-                                                              "that this sandbox does not have."))
+            if link.file_name.endswith(ARCHIVES):
+                archives.append(link)
             continue
         try:
             wheel = RemoteWheel(link, fetcher)
@@ -138,15 +141,39 @@ def of_links(found, name, fetcher, unfit):
             continue
         if not fits(wheel.tags):
             reasons.setdefault(wheel.name, []).append((2, wheel.released, foreign(wheel)))
+            if any(tag.platform != "any" for tag in wheel.tags):
+                native.add(wheel.name)
         elif not link.suits():
             reasons.setdefault(wheel.name, []).append(
                 (1, wheel.released, f"{wheel.file_name} requires a different Python: {PYTHON} not in '{link.requires_python}'."))
         else:
             candidates.append(Candidate(wheel.name, wheel.version, wheel.requirements, wheel=wheel, yanked=link.yanked))
+    candidates += _of_archives(archives, name, fetcher, builder, native, reasons)
     for key, texts in reasons.items():
         worst = max(kind for kind, _, _ in texts)
         unfit.setdefault(key, max((reason for reason in texts if reason[0] == worst), key=lambda reason: reason[1] or Version("0"))[2])
     return candidates
+
+
+def _of_archives(links, name, fetcher, builder, native, reasons):
+    """Candidates that have to be built. What has wheels with native code is not tried: there is no compiler here."""
+    from ._sources import Candidate
+    found = []
+    for link in links:
+        try:
+            archive = Archive(link, fetcher, builder)
+        except PipError:
+            continue
+        if name not in (None, archive.name) or archive.name in native or archive.name in native_packages.BY_DISTRIBUTION:
+            continue
+        if builder is None:
+            reasons.setdefault(archive.name, []).append((0, None, f"{archive.name} has no wheel that can be used here, only source archives."))
+        elif not link.suits():
+            reasons.setdefault(archive.name, []).append(
+                (1, archive.released, f"{archive.file_name} requires a different Python: {PYTHON} not in '{link.requires_python}'."))
+        else:
+            found.append(Candidate(archive.name, archive.version, archive.requirements, wheel=archive, yanked=link.yanked, built=True))
+    return found
 
 
 def links(page):
@@ -216,6 +243,6 @@ class Page(Index):
             except _fetch.FetchError as error:
                 self.problem, self.refused = str(error), error.refused
                 return []
-            for candidate in of_links(links(page), None, self.fetcher, self.unfit):
+            for candidate in of_links(links(page), None, self.fetcher, self.unfit, self.builder):
                 self._known.setdefault(candidate.name, []).append(candidate)
         return self._known.get(canonicalize_name(name), [])

@@ -1,8 +1,10 @@
 """pip install, pip uninstall, pip check."""
+import functools
 import os
 import sys
 
 from . import _settings, _site, _wheel
+from ._build import Builder
 from ._errors import PipError
 from ._requirements import Asked
 from ._resolve import Resolver, applies
@@ -12,7 +14,7 @@ from ._vendor.packaging.version import Version
 
 def gather(options):
     """What the command line asks for."""
-    asked = Asked(_settings.fetcher(options))
+    asked = Asked(_settings.fetcher(options), Builder(_settings.places(options), None if options.quiet else functools.partial(print, flush=True)))
     asked.hashes.required = options.require_hashes
     for text in options.targets:
         asked.add(text)
@@ -84,6 +86,8 @@ def sources(options, asked, registry):
     remote = [Page(place, asked.fetcher) for place in places if is_address(place)]
     if not (options.no_index or asked.no_index):
         remote += _settings.indexes(options, asked.fetcher, asked.index_urls)
+    for index in remote:
+        index.builder = asked.builder
     return remote, [registry, Wheels([place for place in places if not is_address(place)]), *remote]
 
 

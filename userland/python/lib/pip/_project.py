@@ -9,11 +9,13 @@ import os
 import re
 import shutil
 
+from ._build import NoBackend
 from ._errors import PipError
 from ._resolve import parse_requirement
 from ._vendor.packaging.utils import canonicalize_name
 from ._wheel import _LAUNCHER, script_targets
 
+_NOT_PLAIN = {"dependencies", "optional-dependencies", "scripts", "entry-points"}  # where a project computes these, they are not read here
 _NOT_PACKAGES = {"tests", "test", "docs", "doc", "examples", "build", "dist", "scripts", "benchmarks", "venv", "node_modules"}
 
 
@@ -31,12 +33,14 @@ class Project:
                     data = tomllib.load(stream)
                 except tomllib.TOMLDecodeError as error:
                     raise PipError(f"{file}: {error}") from None
+            if not _NOT_PLAIN.isdisjoint(data.get("project", {}).get("dynamic", ())) or "project" not in data and "build-system" in data:
+                raise NoBackend(f"{self.path}: only its build backend knows what this project is")
             if "project" in data:
                 return self._from_table(data["project"], data.get("tool", {}))
         if os.path.exists(os.path.join(self.path, "setup.cfg")):
             return self._from_setup_cfg()
         if os.path.exists(os.path.join(self.path, "setup.py")):
-            raise PipError(f"{self.path} has only a setup.py, which would have to be run by setuptools: write its [project] into a pyproject.toml")
+            raise NoBackend(f"{self.path} has only a setup.py, which setuptools would have to run: write its [project] into a pyproject.toml")
         raise PipError(f"Directory {self.path!r} is not installable. Neither 'setup.py' nor 'pyproject.toml' found.")
 
     def _from_table(self, project, tool):

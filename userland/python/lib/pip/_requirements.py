@@ -4,9 +4,10 @@ import re
 import shlex
 import urllib.parse
 
-from . import _project
+from . import _build, _project
 from ._errors import PipError
 from ._hashes import Hashes, split
+from ._repository import Repository, is_repository
 from ._resolve import parse_requirement
 from ._sources import Candidate, is_address, local_path
 from ._wheel import Wheel, fits, foreign, incompatibility
@@ -16,37 +17,49 @@ _COMMENT = re.compile(r"(^|\s+)#.*$")
 
 
 class Asked:
-    """Requirements, candidates that are files or projects, and options that a file may set. `fetcher` brings what has an address."""
+    """Requirements, candidates that are files or projects, and options that a file may set. `fetcher` brings what has an address;
+    `builder` makes wheels of sources."""
 
-    def __init__(self, fetcher=None):
+    def __init__(self, fetcher=None, builder=None):
         self.requirements, self.pinned, self.constraints, self.find_links = [], [], [], []
         self.index_urls = []  # the first one in place of the usual index
         self.no_index = self.pre = False
         self.hashes = Hashes()
-        self.fetcher = fetcher
+        self.fetcher, self.builder = fetcher, builder
 
     def add(self, text, base=".", hashes=()):
         """A name with specifiers, a wheel, a project folder, or `name @ address`."""
         name, at, address = text.partition("@")
-        if at and ("://" in address or address.strip().startswith((".", "/"))) and not text.startswith((".", "/", "http:", "https:")):
-            text = address.split(";")[0].strip() + (name.strip()[name.strip().find("["):] if "[" in name else "")
-        if text.startswith(("git+", "hg+", "svn+", "bzr+")):
-            raise PipError(f"{text} cannot be had: version control is not a part of this sandbox")
-        if not self._is_path(text):
+        named = not is_repository(text) and not text.startswith((".", "/", "http:", "https:"))
+        if at and named and ("://" in address or address.strip().startswith((".", "/"))):
+            text = address.split(" ;")[0].strip() + (name.strip()[name.strip().find("["):] if "[" in name else "")
+        if not is_repository(text) and not self._is_path(text):
             requirement = parse_requirement(text)
             self.hashes.add(requirement.name, hashes)
             return self.requirements.append(requirement)
         plain, extras = _parted(re.split(r"\s+;", text)[0])
-        candidate = self._remote(plain) if is_address(plain) else self._local(os.path.join(base, local_path(plain)), text)
+        if is_repository(plain):
+            candidate = self._made(Repository(plain).wheel)
+        else:
+            candidate = self._remote(plain) if is_address(plain) else self._local(os.path.join(base, local_path(plain)), text)
         candidate.extras = extras
         self.hashes.add(candidate.name, hashes)
         self.pinned.append(candidate)
 
+    def _made(self, make):
+        """The candidate of a wheel that `make(builder)` makes."""
+        if self.builder is None:
+            raise PipError("nothing is built from sources here")
+        wheel = make(self.builder)
+        return Candidate(wheel.name, wheel.version, wheel.requirements(), wheel=wheel, direct=True)
+
     def _remote(self, address):
         from ._index import Link, RemoteWheel
         link = Link.of_address(address)
+        if link.file_name.endswith(_build.ARCHIVES) and self.fetcher is not None:
+            return self._made(lambda builder: _build.of_archive(self.fetcher.file(link), builder, link.url))
         if not link.file_name.endswith(".whl") or self.fetcher is None:
-            raise PipError(f"{address} is no wheel: only ready wheels can be installed from an address")
+            raise PipError(f"{address} is neither a wheel nor a source archive")
         wheel = RemoteWheel(link, self.fetcher)
         if problem := "" if fits(wheel.tags) else foreign(wheel):
             raise PipError(problem)
@@ -54,10 +67,13 @@ class Asked:
             raise PipError(problem)
         return Candidate(wheel.name, wheel.version, wheel.requirements, wheel=wheel, direct=True)
 
-    @staticmethod
-    def _local(path, text):
+    def _local(self, path, text):
         if os.path.isdir(path):
-            return _project.Project(path).candidate()
+            try:
+                return _project.Project(path).candidate()
+            except _build.NoBackend:
+                origin = "file://" + os.path.abspath(path)
+                return self._made(lambda builder: builder.wheel(path, os.path.basename(os.path.abspath(path)), origin, {"dir_info": {}, "url": origin}))
         if path.endswith(".whl"):
             if not os.path.exists(path):
                 raise PipError(f"There is no file {text!r}")
@@ -67,7 +83,7 @@ class Asked:
             return Candidate(wheel.name, wheel.version, wheel.requirements(), wheel=wheel, direct=True)
         if not os.path.exists(path):
             raise PipError(f"Invalid requirement: {text!r}: there is no such file or folder")
-        raise PipError(f"{os.path.basename(path)} is a source archive: only wheels and project folders can be installed here")
+        return self._made(lambda builder: _build.of_archive(path, builder, "file://" + os.path.abspath(path)))
 
     @staticmethod
     def _is_path(text):
@@ -77,7 +93,7 @@ class Asked:
 
     def add_editable(self, path, base="."):
         if "://" in path and not path.startswith("file:"):
-            raise PipError(f"{path} cannot be had: version control is not a part of this sandbox")
+            raise PipError(f"{path} cannot be edited: clone it, and install its folder: pip install -e FOLDER")
         plain, extras = _parted(path)
         candidate = _project.Project(os.path.join(base, local_path(plain))).candidate(editable=True)
         candidate.extras = extras

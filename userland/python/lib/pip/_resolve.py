@@ -127,7 +127,7 @@ class Resolver:
         fit = [c for c in fit if c.yanked is None] or (fit if exact else [])
         if self.hashes is not None:
             fit = self.hashes.choose(fit)
-        return sorted(fit, key=lambda candidate: candidate.version, reverse=True)
+        return sorted(fit, key=_newness, reverse=True)
 
     @staticmethod
     def allows(need, version, pre):
@@ -275,8 +275,8 @@ class _Provider(AbstractProvider):
 
 
 def _newness(what):
-    """What is installed comes before the same version from elsewhere."""
-    return Version(str(what.version)), not hasattr(what, "wheel")
+    """What is installed comes before the same version from elsewhere, and what has to be built after all that is ready."""
+    return not getattr(what, "built", False), Version(str(what.version)), not hasattr(what, "wheel")
 
 
 def _extras_text(candidate):

@@ -102,3 +102,18 @@ def indexes(options, fetch, of_files=()):
             raise PipError(f"{url!r} is not the address of an index: it begins with http:// or https://")
         found.append(Index(url, fetch))
     return found
+
+
+def places(options):
+    """Where distributions are sought, as words of a command line."""
+    words = [word for url in options.extra_index_url for word in ("--extra-index-url", url)]
+    words += [word for place in options.find_links for word in ("--find-links", os.path.abspath(place) if os.path.exists(place) else place)]
+    if options.index_url:
+        words += ["--index-url", options.index_url]
+    if options.no_index:
+        words.append("--no-index")
+    if options.no_cache_dir:
+        words.append("--no-cache-dir")
+    elif options.cache_dir:
+        words += ["--cache-dir", os.path.abspath(os.path.expanduser(options.cache_dir))]
+    return [*words, "--timeout", str(options.timeout), "--retries", str(options.retries)]

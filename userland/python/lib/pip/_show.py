@@ -4,6 +4,7 @@ import os
 import sys
 
 from . import _settings, _site
+from ._build import Builder
 from ._errors import PipError
 from ._resolve import applies
 from ._sources import Registry
@@ -67,6 +68,8 @@ def freeze(options):
             continue
         if location := distribution.editable_location():
             print(f"-e {location}")
+        elif repository := distribution.repository():
+            print(f"{distribution.name} @ {repository}")
         else:
             print(f"{distribution.name}=={distribution.version}")
     return 0
@@ -124,7 +127,7 @@ def index(options):
     name = _site.normal_name(options.targets[1])
     entry = registry.find(name)
     name = entry["name"] if entry else name
-    remote, sources = _install.sources(options, _requirements.Asked(_settings.fetcher(options)), registry)
+    remote, sources = _install.sources(options, _requirements.Asked(_settings.fetcher(options), Builder()), registry)
     found = {c.version for source in sources for c in source.candidates(name)
              if c.yanked is None and (options.pre or not c.version.is_prerelease or c.entry)}
     if not found:

@@ -69,16 +69,26 @@ class Distribution:
     def has(self, name):
         return os.path.exists(os.path.join(self.folder, self.info, name))
 
-    def editable_location(self):
-        """The project folder of one that was installed with -e."""
+    def _origin(self):
+        """What direct_url.json says; {}: it was found by its name."""
         if not self.has("direct_url.json"):
-            return None
+            return {}
         import json
         with open(os.path.join(self.folder, self.info, "direct_url.json"), encoding="utf-8") as file:
-            record = json.load(file)
-        if record.get("dir_info", {}).get("editable"):
-            return record["url"].removeprefix("file://")
-        return None
+            return json.load(file)
+
+    def editable_location(self):
+        """The project folder of one that was installed with -e."""
+        record = self._origin()
+        return record["url"].removeprefix("file://") if record.get("dir_info", {}).get("editable") else None
+
+    def repository(self):
+        """The address and commit of one that came from a repository, as pip is asked for it."""
+        record = self._origin()
+        if "vcs_info" not in record:
+            return None
+        folder = f"#subdirectory={record['subdirectory']}" if record.get("subdirectory") else ""
+        return f"{record['vcs_info']['vcs']}+{record['url']}@{record['vcs_info']['commit_id']}{folder}"
 
 
 def installed(paths=None):

@@ -17,11 +17,12 @@ OPERATORS_WHEELS = "/usr/share/wheels"  # what the operator of this sandbox prov
 class Candidate:
     """Something that can be installed: `name` (canonical), `version`, `requirements` (a list, or a function of one), and how."""
 
-    def __init__(self, name, version, requirements, wheel=None, entry=None, yanked=None, extras=(), direct=False):
+    def __init__(self, name, version, requirements, wheel=None, entry=None, yanked=None, extras=(), direct=False, built=False):
         self.name, self.version = name, Version(version)
         self.yanked = yanked  # why its index takes it back; None: it does not
         self.extras = extras  # what a file was asked for with
         self.direct = direct  # named as a file, not found by its name
+        self.built = built  # of a source archive, for which it takes a while
         self.requirements = requirements
         self.wheel = wheel  # a Wheel, for one that is a file
         self.entry = entry  # the registry's entry, for one that is linked

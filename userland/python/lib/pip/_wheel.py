@@ -26,11 +26,12 @@ _INTERPRETERS = {"py2.py3", "py3"} | {f"{kind}3{minor}" for kind in ("py", "cp")
 
 
 class Wheel:
-    """A wheel file on disk. `origin`: the address that it came from."""
+    """A wheel file on disk. `origin`: the address that it, or its source, came from; `record`: what direct_url.json says instead."""
 
-    def __init__(self, path, origin=None):
+    def __init__(self, path, origin=None, record=None):
         self.path = path
         self.origin = origin or "file://" + os.path.abspath(path)
+        self.record = record
         self.file_name = os.path.basename(path)
         try:
             self.name, version, _, self.tags = parse_wheel_filename(self.file_name)
@@ -143,8 +144,8 @@ class _Unpacking:
             self._write(self.scripts, name, _LAUNCHER.format(**target).encode(), executable=True)
         self._write(self.target, f"{self.info}/INSTALLER", b"pip\n")
         if self.direct:
-            self._write(self.target, f"{self.info}/direct_url.json", json.dumps(
-                {"archive_info": {"hashes": {"sha256": self.wheel.sha256()}}, "url": self.wheel.origin}).encode())
+            record = self.wheel.record or {"archive_info": {"hashes": {"sha256": self.wheel.sha256()}}, "url": self.wheel.origin}
+            self._write(self.target, f"{self.info}/direct_url.json", json.dumps(record).encode())
         out = io.StringIO()
         csv.writer(out, lineterminator="\n").writerows([*self.rows, (f"{self.info}/RECORD", "", "")])
         self._write(self.target, f"{self.info}/RECORD", out.getvalue().encode())
