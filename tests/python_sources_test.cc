@@ -32,7 +32,12 @@ def build_wheel(out, config_settings=None, metadata_directory=None):
         box.writestr(f"{{info}}/RECORD", "")
     print("built", file=sys.stderr)
     return made
-hooks = types.SimpleNamespace(own=types.SimpleNamespace(build_wheel=build_wheel))
+def build_editable(out, config_settings=None, metadata_directory=None):
+    made = build_wheel(out)
+    with zipfile.ZipFile(f"{{out}}/{{made}}", "a") as box:
+        box.writestr("to_the_folder.pth", sys.path[0].removesuffix("/in"))
+    return made
+hooks = types.SimpleNamespace(own=types.SimpleNamespace(build_wheel=build_wheel, build_editable=build_editable))
 """)
 )py";
 
@@ -60,13 +65,16 @@ project made 1.0 "" && tar czf made-1.0.tar.gz made && python3 -m zipfile -c mai
 for what in ./made-1.0.tar.gz ./main.zip ./made "made @ file://$PWD/main.zip"; do
   pip install -q "$what" && (cd / && python3 -c 'import made, six; print(made.version)'); pip freeze; pip uninstall -qy made >/dev/null
 done
-pip install ./made | grep -v six && pip install --dry-run --force-reinstall ./made-1.0.tar.gz | tail -1; ls -d /tmp/pip-build-* /tmp/pip-source-* 2>/dev/null)sh");
+pip install ./made | grep -v six && pip install --dry-run --force-reinstall ./made-1.0.tar.gz | tail -1; pip uninstall -qy made >/dev/null
+echo 'x = "edited"' >made/beside.py; pip install -q -e ./made && python3 -c 'import beside; print(beside.x)'; pip freeze
+ls -d /tmp/pip-* 2>/dev/null)sh");
   std::string each;
   for (int i = 0; i < 4; ++i) each += "1.0\nmade==1.0\nsix==1.17.0\n";
   EXPECT_EQ(result.stdout_data, each +
                                     "  Building a wheel of made\nCollecting made\n"
                                     "Installing collected packages: made\n"
-                                    "Successfully installed made-1.0\nWould install made-1.0\n")
+                                    "Successfully installed made-1.0\nWould install "
+                                    "made-1.0\nedited\n-e /workspace/made\nsix==1.17.0\n")
       << result.stderr_data;
 }
 

@@ -53,36 +53,38 @@ class Builder:
     def __init__(self, words=(), say=None):
         self.words, self.say = list(words), say or (lambda text: None)
 
-    def wheel(self, folder, name, origin, record=None):
-        """The Wheel of a project. `origin`: the address of its source; `record`: what direct_url.json says of it, instead."""
+    def wheel(self, folder, name, origin, record=None, kind="wheel"):
+        """The Wheel of a project, or of kind "editable" one that leads to its folder. `origin`: the address of its source; `record`: what
+        direct_url.json says of it, instead."""
         self.say(f"  Building a wheel of {name}")
         requires, backend, path = _system(folder)
         before = _linked()
         try:
-            return self._wheel(folder, name, requires, backend, path, origin, record)
+            made = self._make(folder, name, kind, requires, backend, path)
         finally:
             for other in _linked() - before:
                 _site.unlink(other)
+        wheel = Wheel(made, origin=origin, record=record)
+        if problem := incompatibility(wheel):
+            raise PipError(problem)
+        return wheel
 
-    def _wheel(self, folder, name, requires, backend, path, origin, record):
+    def _make(self, folder, name, kind, requires, backend, path):
         with tempfile.TemporaryDirectory(prefix="pip-build-") as place:
             tools = os.path.join(place, "tools")
             self._install(requires, tools, name)
             run = _Backend(name, os.path.abspath(folder), backend, [*path, tools], os.path.join(place, "result"))
-            more = run.hook("get_requires_for_build_wheel")
+            more = run.hook(f"get_requires_for_build_{kind}")
             if not isinstance(more, list) or not all(isinstance(one, str) for one in more):
                 raise PipError(f"{name} cannot be built: its backend {backend} does not say what it requires")
             self._install(more, tools, name)
             out = tempfile.mkdtemp(prefix="pip-wheel-")
             atexit.register(shutil.rmtree, out, ignore_errors=True)
-            made = run.hook("build_wheel", out)
+            made = run.hook(f"build_{kind}", out)
         path = os.path.join(out, os.path.basename(str(made)))
         if not os.path.isfile(path):
             raise PipError(f"{name} cannot be built: its backend {backend} has made no wheel")
-        wheel = Wheel(path, origin=origin, record=record)
-        if problem := incompatibility(wheel):
-            raise PipError(problem)
-        return wheel
+        return path
 
     def _install(self, requirements, tools, name):
         depth = int(os.environ.get(_DEPTH, "0"))

@@ -72,8 +72,7 @@ class Asked:
             try:
                 return _project.Project(path).candidate()
             except _build.NoBackend:
-                origin = "file://" + os.path.abspath(path)
-                return self._made(lambda builder: builder.wheel(path, os.path.basename(os.path.abspath(path)), origin, {"dir_info": {}, "url": origin}))
+                return self._made(lambda builder: _of_folder(builder, path))
         if path.endswith(".whl"):
             if not os.path.exists(path):
                 raise PipError(f"There is no file {text!r}")
@@ -95,7 +94,11 @@ class Asked:
         if "://" in path and not path.startswith("file:"):
             raise PipError(f"{path} cannot be edited: clone it, and install its folder: pip install -e FOLDER")
         plain, extras = _parted(path)
-        candidate = _project.Project(os.path.join(base, local_path(plain))).candidate(editable=True)
+        folder = os.path.join(base, local_path(plain))
+        try:
+            candidate = _project.Project(folder).candidate(editable=True)
+        except _build.NoBackend:
+            candidate = self._made(lambda builder: _of_folder(builder, folder, "editable"))
         candidate.extras = extras
         self.pinned.append(candidate)
 
@@ -141,6 +144,12 @@ class Asked:
             self.hashes.required = True
         elif name not in ("--prefer-binary", "--only-binary", "--no-binary", "--trusted-host", "--use-feature"):
             raise PipError(f"{path}: no such option: {name}")
+
+
+def _of_folder(builder, path, kind="wheel"):
+    path = os.path.abspath(path)
+    record = {"dir_info": {"editable": True} if kind == "editable" else {}, "url": "file://" + path}
+    return builder.wheel(path, os.path.basename(path), record["url"], record, kind)
 
 
 def _parted(text):
