@@ -30,6 +30,8 @@ def build_wheel(out, config_settings=None, metadata_directory=None):
         box.writestr(f"{{info}}/METADATA", f"Metadata-Version: 2.1\\nName: {{name}}\\nVersion: {{version}}\\nRequires-Dist: six\\n")
         box.writestr(f"{{info}}/WHEEL", f"Wheel-Version: 1.0\\nTag: {{tag}}\\n")
         box.writestr(f"{{info}}/RECORD", "")
+        if "native" in name:
+            box.writestr("fast.so", "")
     print("built", file=sys.stderr)
     return made
 def build_editable(out, config_settings=None, metadata_directory=None):
@@ -98,6 +100,7 @@ pip install --no-cache-dir tool 2>&1 | grep -vE 'Collecting|six'; kill %1)sh");
   EXPECT_EQ(result.stdout_data,
             "2.0\nmade==2.0\nsix==1.17.0\n1.0\n2.0\n"
             "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FI\nmade (2.0)\n"
+            "WARNING: tool 1.5 has no wheel that can be used here: 1.0 is taken\n"
             "  Downloading tool-1.0-py3-none-any.whl\nInstalling collected packages: tool\n"
             "Successfully installed tool-1.0\n")
       << result.stderr_data;
@@ -108,6 +111,7 @@ TEST_F(PipSources, SaysWhyTheyCannotBeBuilt) {
 project fails 1 "" 'print("some", "words"); raise ValueError("on purpose")'
 project native 1 "" 'tag = "cp315-cp315-linux_x86_64"'
 project compiles 1 "" 'raise SystemExit("error: command gcc failed")'
+project faster 1 "" 'tag = "cp315-cp315-linux_x86_64"'
 project nothing 1 "" 'return "other.whl"'
 project wants 1 "absent-tool"
 project around 1 "around" && index around 1
@@ -121,9 +125,10 @@ with tarfile.open("leads-1.0.tar.gz", "w:gz") as box:
     box.addfile(tarfile.TarInfo("../leads"), io.BytesIO())
 END
 serve
-for what in ./fails ./native ./compiles ./nothing ./wants around other ./out ./table ./missing ./empty ./broken-1.0.tar.gz ./leads-1.0.tar.gz; do
+for what in ./faster ./fails ./native ./compiles ./nothing ./wants around other ./out ./table ./missing ./empty ./broken-1.0.tar.gz ./leads-1.0.tar.gz; do
   pip install -q $what 2>&1 | grep -E '^ERROR|linux engine|ValueError' | sort -r | head -2; done
 pip install -q -e git+https://localhost/x; pip freeze; kill %1)sh");
+  EXPECT_THAT(result.stdout_data, HasSubstr("\nfaster==1\nsix=="));
   for (const char* words :
        {"ERROR: fails cannot be built: backend:hooks.own failed, and its last lines were",
         "    ValueError: on purpose",

@@ -18,7 +18,7 @@ import zipfile
 from . import _site
 from ._errors import PipError
 from ._vendor.packaging.utils import InvalidSdistFilename, parse_sdist_filename
-from ._wheel import Wheel, incompatibility
+from ._wheel import Wheel, fits, incompatibility
 
 ARCHIVES = (".tar.gz", ".zip", ".tar.bz2", ".tgz", ".tar.xz")
 MAX_DEPTH = 4  # of what is built to build another
@@ -65,9 +65,10 @@ class Builder:
             for other in _linked() - before:
                 _site.unlink(other)
         wheel = Wheel(made, origin=origin, record=record)
-        if problem := incompatibility(wheel):
+        problem = incompatibility(wheel)
+        if problem and (fits(wheel.tags) or wheel.has_native_code()):
             raise PipError(problem)
-        return wheel
+        return wheel  # which may be of Python alone, whatever it is called: its native code was only to make it faster
 
     def _make(self, folder, name, kind, requires, backend, path):
         with tempfile.TemporaryDirectory(prefix="pip-build-") as place:
@@ -105,7 +106,7 @@ class _Backend:
         self.name, self.folder, self.backend, self.path, self.result = name, folder, backend, path, result
 
     def hook(self, hook, *arguments):
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*self.path, *filter(None, [os.environ.get("PYTHONPATH")])])}
+        environment = {"CC": "cc", "CXX": "c++", **os.environ, "PYTHONPATH": os.pathsep.join([*self.path, *filter(None, [os.environ.get("PYTHONPATH")])])}
         done = subprocess.run([sys.executable, "-P", "-c", _HOOK, self.backend, hook, self.result, json.dumps(self.path), *arguments], cwd=self.folder,
                               env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         if done.returncode:

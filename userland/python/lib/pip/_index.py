@@ -18,7 +18,7 @@ from ._errors import PipError
 from ._hashes import KINDS
 from ._metadata import requirements_of
 from ._vendor.packaging.specifiers import InvalidSpecifier, SpecifierSet
-from ._vendor.packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from ._vendor.packaging.utils import InvalidSdistFilename, InvalidWheelFilename, canonicalize_name, parse_sdist_filename, parse_wheel_filename
 from ._vendor.packaging.version import Version
 from ._wheel import PYTHON, Wheel, fits, foreign
 
@@ -40,6 +40,15 @@ class Link:
         kind, _, digits = fragment.split("&")[0].partition("=")
         name = urllib.parse.unquote(urllib.parse.urlsplit(url).path.rsplit("/", 1)[-1])
         return cls(url, name, {kind: digits} if kind in KINDS else {})
+
+    def release(self):
+        """The version of its name, where that is a release."""
+        try:
+            name = self.file_name
+            version = parse_wheel_filename(name)[1] if name.endswith(".whl") else parse_sdist_filename(name)[1]
+        except (InvalidWheelFilename, InvalidSdistFilename):
+            return None
+        return None if version.is_prerelease else version
 
     def suits(self):
         try:
@@ -93,16 +102,17 @@ class RemoteWheel:
 
 class Index:
     """A source of candidates. One that cannot be reached is asked no more, and `problem` says why. With a `builder` source archives are
-    candidates too."""
+    candidates too, but those of a name that is in `ready`."""
 
     remote = True
-    builder = None
+    builder, ready = None, ()
 
     def __init__(self, url, fetcher):
         self.url, self.fetcher = url.rstrip("/") + "/", fetcher
         self.problem = ""
         self.refused = False  # by the sandbox's own network policy
         self.unfit = {}
+        self.newest = {}  # name -> the newest release that it has for this version of Python, in whatever form
         self._known = {}
 
     @property
@@ -121,13 +131,15 @@ class Index:
             if error.http_status != 404:
                 self.problem, self.refused = str(error), error.refused
             return []
-        return of_links(links(page), name, self.fetcher, self.unfit, self.builder)
+        found = links(page)
+        self.newest[name] = max((version for link in found if link.yanked is None and link.suits() and (version := link.release())), default=None)
+        return of_links(found, name, self.fetcher, self.unfit, self.builder, self.ready)
 
 
-def of_links(found, name, fetcher, unfit, builder=None):
+def of_links(found, name, fetcher, unfit, builder=None, ready=()):
     """Candidates of one name, or of all for None. What cannot be used is told in `unfit` (name -> a sentence)."""
     from ._sources import Candidate
-    candidates, reasons, archives, native = [], {}, [], set()
+    candidates, reasons, archives = [], {}, []
     for link in found:
         if not link.file_name.endswith(".whl"):
             if link.file_name.endswith(ARCHIVES):
@@ -141,22 +153,20 @@ def of_links(found, name, fetcher, unfit, builder=None):
             continue
         if not fits(wheel.tags):
             reasons.setdefault(wheel.name, []).append((2, wheel.released, foreign(wheel)))
-            if any(tag.platform != "any" for tag in wheel.tags):
-                native.add(wheel.name)
         elif not link.suits():
             reasons.setdefault(wheel.name, []).append(
                 (1, wheel.released, f"{wheel.file_name} requires a different Python: {PYTHON} not in '{link.requires_python}'."))
         else:
             candidates.append(Candidate(wheel.name, wheel.version, wheel.requirements, wheel=wheel, yanked=link.yanked))
-    candidates += _of_archives(archives, name, fetcher, builder, native, reasons)
+    candidates += _of_archives(archives, name, fetcher, builder, ready, reasons)
     for key, texts in reasons.items():
         worst = max(kind for kind, _, _ in texts)
         unfit.setdefault(key, max((reason for reason in texts if reason[0] == worst), key=lambda reason: reason[1] or Version("0"))[2])
     return candidates
 
 
-def _of_archives(links, name, fetcher, builder, native, reasons):
-    """Candidates that have to be built. What has wheels with native code is not tried: there is no compiler here."""
+def _of_archives(links, name, fetcher, builder, ready, reasons):
+    """Candidates that have to be built. What is known to need native code is not tried: there is no compiler here."""
     from ._sources import Candidate
     found = []
     for link in links:
@@ -164,7 +174,7 @@ def _of_archives(links, name, fetcher, builder, native, reasons):
             archive = Archive(link, fetcher, builder)
         except PipError:
             continue
-        if name not in (None, archive.name) or archive.name in native or archive.name in native_packages.BY_DISTRIBUTION:
+        if name not in (None, archive.name) or archive.name in ready or archive.name in native_packages.BY_DISTRIBUTION:
             continue
         if builder is None:
             reasons.setdefault(archive.name, []).append((0, None, f"{archive.name} has no wheel that can be used here, only source archives."))
@@ -243,6 +253,6 @@ class Page(Index):
             except _fetch.FetchError as error:
                 self.problem, self.refused = str(error), error.refused
                 return []
-            for candidate in of_links(links(page), None, self.fetcher, self.unfit, self.builder):
+            for candidate in of_links(links(page), None, self.fetcher, self.unfit, self.builder, self.ready):
                 self._known.setdefault(candidate.name, []).append(candidate)
         return self._known.get(canonicalize_name(name), [])

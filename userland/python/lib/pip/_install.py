@@ -52,6 +52,7 @@ def install(options):
             print(text)
         for distribution in have:
             print(f"Requirement already satisfied: {distribution.name} in {distribution.folder} ({distribution.version})")
+    _tell_of_newer(new, requirements, indexes)
     new = [candidate for candidate in new if not candidate.builtin or _say_builtin(candidate, options)]
     if not new:
         return 0
@@ -77,6 +78,15 @@ def install(options):
     return 0
 
 
+def _tell_of_newer(new, requirements, indexes):
+    """Where something was asked for by its name alone, and the newest that there is has no wheel for this Python."""
+    named = {_site.normal_name(requirement.name) for requirement in requirements if not requirement.specifier}
+    for candidate in new:
+        newest = max((found for index in indexes if (found := getattr(index, "newest", {}).get(candidate.name))), default=None)
+        if candidate.name in named and candidate.entry is None and newest is not None and newest > candidate.version:
+            print(f"WARNING: {candidate.name} {newest} has no wheel that can be used here: {candidate.version} is taken", file=sys.stderr)
+
+
 def sources(options, asked, registry):
     """(indexes and pages that are asked over the network, all sources in order of preference)."""
     from ._index import Page
@@ -87,7 +97,7 @@ def sources(options, asked, registry):
     if not (options.no_index or asked.no_index):
         remote += _settings.indexes(options, asked.fetcher, asked.index_urls)
     for index in remote:
-        index.builder = asked.builder
+        index.builder, index.ready = asked.builder, registry.entries
     return remote, [registry, Wheels([place for place in places if not is_address(place)]), *remote]
 
 

@@ -75,6 +75,10 @@ class Wheel:
     def requirements(self):
         return requirements_of(self.metadata)
 
+    def has_native_code(self):
+        with self._open() as box:
+            return any(name.endswith((".so", ".pyd", ".dylib", ".dll", ".a")) for name in box.namelist())
+
     def sha256(self):
         with open(self.path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
