@@ -44,6 +44,7 @@ for version in "1.0", "1.5", "2.0", "3.0a1": add("lib", version)
 add("lib", "2.1", yanked="it is broken"); add("lib", "9.0", **{"requires-python": ">=3.99"})
 add("lost", "1.0"); add("lost", "2.0"); add("away", "1.0"); del files["lost-2.0-py3-none-any.whl"], files["away-1.0-py3-none-any.whl"]
 add("speedy", "0.1"); add("native", "1.0", tag="cp312-cp312-manylinux_2_17_x86_64"); add("native", "0.9", tag="cp39-cp39-win_amd64")
+for version in range(60): add("many", str(version), ["absent-thing"], meta=True)
 add("once", "1.0"); add("once", "2.0", tag="cp312-cp312-win_amd64")
 add("bad", "1.0", hashes={"sha256": "0" * 64}); pages["source"] = [{"filename": "source-1.0.tar.gz", "url": "s"}]
 for version in sys.argv[2:]: add("heavy", version, ["lib<1"] if version > "1" else [], load=7 << 20)
@@ -79,6 +80,7 @@ pip uninstall -qy app other speedy >/dev/null; pip install -q app 'lib<2' && ver
 pip install -q --pre -U lib && versions lib; pip install -q lib==2.1 && versions lib
 before=$(grep -c /f/ log); pip install -q --force-reinstall 'lib==1.5'; echo $(($(grep -c /f/ log) - before)) fetched
 pip install -q lost && versions lost; pip install -q once && versions once
+pip install many; echo $(($(grep -c /f/many log) < 30))
 for what in 'lib>=9' native source bad 'lib>=2 app==1.0' away; do pip install $what; done
 sum=$(sha256sum w/lib-2.0-py3-none-any.whl); echo "lib==2.0 --hash=sha256:${sum%% *}" > r.txt
 pip install -q -r r.txt && versions lib
@@ -86,7 +88,7 @@ echo "lib==1.0 --hash=sha256:${sum%% *}" > r.txt; pip install -r r.txt; pip inst
 pip index versions lib; pip install --no-index speedy | cat; kill %1)sh"});
   EXPECT_EQ(result.stdout_data,
             "app 2.0 lib 2.0 other 1.0 speedy 0.1 \napp 1.0 lib 1.5 \nlib 3.0a1 \nlib 2.1 \n"
-            "0 fetched\nlost 1.0 \nonce 1.0 \n  Downloading source-1.0.tar.gz\n  Downloading "
+            "0 fetched\nlost 1.0 \nonce 1.0 \n1\n  Downloading source-1.0.tar.gz\n  Downloading "
             "bad-1.0-py3-none-any.whl\n"
             "  Downloading away-1.0-py3-none-any.whl\nlib 2.0 \n"
             "  Downloading lib-1.0-py3-none-any.whl\nCollecting lib\nlib (2.0)\n"
@@ -96,6 +98,7 @@ pip index versions lib; pip install --no-index speedy | cat; kill %1)sh"});
        {"WARNING: lib 2.1 is a yanked version. Reason: it is broken",
         "satisfies the requirement lib>=9 (from versions: 1.0, 1.5, 2.0, 2.1, 3.0a1)",
         "native-1.0-cp312-cp312-manylinux_2_17_x86_64.whl is not a supported wheel",
+        "No matching distribution found for absent-thing (required by many)",
         "source-1.0.tar.gz cannot be unpacked",
         "WARNING: once 2.0 has no wheel that can be used here: 1.0 is taken",
         "bad-1.0-py3-none-any.whl is damaged", "app requires lib<2", "DO NOT MATCH THE HASHES",

@@ -1,4 +1,6 @@
 """Which candidates satisfy all that is asked for, and all that those require: resolvelib searches, this says what there is."""
+import collections
+
 from _cloche.libraries import native_packages
 
 from ._errors import NotFound, PipError
@@ -11,6 +13,7 @@ from ._vendor.resolvelib import Resolver as Search
 
 MAX_ROUNDS = 20000
 MAX_LOOKS = 150  # versions of an index whose requirements are read in a search
+MAX_FRUITLESS = 20  # versions that want a name that nobody has, until that is the answer
 GONE = (404, 410)  # what a server says of a file that its page names and it has not
 
 # What marks of requirements are judged by; `extra` is added.
@@ -61,6 +64,7 @@ class Resolver:
         self.constraints, self.hashes = constraints, hashes
         self.named, self.pinned, self.limits, self.looked_at = set(), {}, {}, set()
         self.left_out = {}  # NAME[EXTRA] -> names of what it wants and nobody has
+        self.fruitless = collections.Counter()  # of names that nobody has, how often they were wanted
         self.gone = {}  # name -> what was said of a version whose file is not there
 
     def resolve(self, requirements, pinned=()):
@@ -118,6 +122,10 @@ class Resolver:
                     yield what
         if have is not None and not given:
             yield have
+        elif not given and not any(source.candidates(key) for source in self.sources):
+            self.fruitless[key] += 1
+            if self.fruitless[key] > MAX_FRUITLESS:
+                self._not_found(needs[0])
 
     def _fit(self, found, needs):
         """The newest first. Without other choice also versions that are no releases, and, asked for by ==, ones that were taken back."""
