@@ -225,3 +225,15 @@ async def looks_up():
 
 
 asyncio.run(looks_up())
+
+# Who does not wait sends a first part of many buffers, in order.
+first, second = socket.socketpair()
+first.setblocking(False)
+buffers = [bytes([number]) * 300_000 for number in range(10)]
+sent = first.sendmsg([b"", *buffers])
+came = b""
+while len(came) < sent:
+    came += second.recv(1 << 20)
+print(0 < sent <= 3_000_000, came == b"".join(buffers)[:sent], 0 < first.send(b"".join(buffers)) <= 3_000_000)
+first.close()
+second.close()

@@ -80,6 +80,7 @@ _POLLIN, _POLLOUT = 1, 4
 _LINUX_AGAIN, _LINUX_INPROGRESS, _LINUX_INTR = 11, 115, 4
 _PIECE = 262144  # bytes of a long message that one call is given
 _MOST_RECEIVED = 1 << 20  # bytes of one call's room; no socket holds more
+_MOST_SENT = 1 << 20  # what a socket that does not wait is given at once, of which it takes what it has room for
 _default_timeout = None
 
 
@@ -376,9 +377,14 @@ class socket:
 
     def send(self, data, flags=0, /):
         view = memoryview(data).cast("B")
-        if self._timeout is not None or flags & MSG_DONTWAIT or self._type != SOCK_STREAM or not _busy():
+        if self._takes_a_part(flags):
+            return self._send(view[:_MOST_SENT], flags)
+        if self._type != SOCK_STREAM or not _busy():
             return self._send(view, flags)
         return self._send_rest(view, flags, self._send(view[:_PIECE], flags))
+
+    def _takes_a_part(self, flags):
+        return self._type == SOCK_STREAM and (self._timeout is not None or flags & MSG_DONTWAIT)
 
     def _send_rest(self, view, flags, sent):
         """A blocking stream takes all, as it does in the kernel. What cannot be sent any more is told at the next call."""
@@ -403,8 +409,8 @@ class socket:
         return self._send(memoryview(data).cast("B"), flags, _pack(self._family, address, "sendto"))
 
     def sendmsg(self, buffers, ancdata=(), flags=0, address=None, /):
-        data = b"".join(tuple(buffers))
         control = _messages.packed(ancdata)
+        data = b"".join(_first(buffers, _MOST_SENT) if not control and self._takes_a_part(flags) else tuple(buffers))
         if not control:
             return self.send(data, flags) if address is None else self.sendto(data, flags, address)
         frame = _Frame()
@@ -496,6 +502,18 @@ class socket:
 
 
 SocketType = socket
+
+
+def _first(buffers, most):
+    """Of these the first ones that have so many bytes together, or the next more."""
+    found = []
+    for buffer in buffers:
+        view = memoryview(buffer).cast("B")
+        found.append(view[:most])
+        most -= len(found[-1])
+        if not most:
+            break
+    return found
 
 
 def _writable(buffer, name, nbytes=0):
