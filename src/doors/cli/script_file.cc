@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/cli/script_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +10,6 @@
 #include <filesystem>
 #include <string_view>
 
-#include "base/descriptor_path.h"
 #include "base/errno.h"
 #include "base/guest_folders.h"
 #include "base/host_error.h"
@@ -35,16 +32,10 @@ bool is_mounted(const std::vector<Mount>& mounts, const std::filesystem::path& p
 // In a folder that guests may write to an earlier one may have put a link in its place, to have what
 // this one is given, or a pipe, to keep it waiting.
 UniqueFd open_script(const std::string& path) {
-  const auto place = guest_folders().find(path, GuestFolders::LastLink::followed);
-  if (!place)
-    throw HostError("cannot read " + std::string(place.error().sentence()), place.error().code());
-  if (!place->found) throw HostError::from_errno("cannot read " + path, ENOENT);
-  struct stat there{};
-  if (place->is_guests && ::fstat(place->found.get(), &there) == 0 && !S_ISREG(there.st_mode))
-    throw pipe_of_guests("cannot read " + path);
-  UniqueFd file(::open(descriptor_path(place->found).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!file) throw HostError::from_errno("cannot read " + path, errno);
-  return file;
+  Result<UniqueFd, HostError> file = guest_folders().open_to_read(path);
+  if (!file)
+    throw HostError("cannot read " + std::string(file.error().sentence()), file.error().code());
+  return *std::move(file);
 }
 
 }  // namespace
