@@ -2,14 +2,18 @@
 // Archives, the state of a sandbox as a file, and folders of programs.
 #include "cloche/archive.h"
 
+#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <stop_token>
 
+#include "base/random.h"
 #include "base/sha256.h"
+#include "base/temp_dir_testing.h"
 #include "sandbox_testing.h"
+#include "wasm/wat_testing.h"
 
 namespace cloche::testing {
 namespace {
@@ -143,6 +147,57 @@ TEST(ProgramFolder, ItsProgramsComeFirst) {
   EXPECT_EQ(sandbox->fork()->run({.script = "my-awk 'BEGIN { print 2 }'"}).stdout_data, "2\n");
   std::filesystem::remove_all(folder);
   EXPECT_THROW((void)make_sandbox({.program_folder = folder}), std::runtime_error);
+}
+
+// A folder of programs that guests have by a mount, too.
+class ProgramFolderOfGuests : public ::testing::Test {
+ protected:
+  ProgramFolderOfGuests() {
+    std::filesystem::create_directory(folder_);
+    outer_.write("secret", "secret");
+    // As no other, so that it is compiled.
+    const auto tiny = wasm::from_wat("(module (memory 1) (data (i32.const 0) \"" + random_hex(16) +
+                                     "\") (func (export \"_start\")))");
+    outer_.write("programs/tiny.wasm", {reinterpret_cast<const char*>(tiny.data()), tiny.size()});
+  }
+  SandboxOptions options() const {
+    return {.mounts = {{folder_, "/programs", Mount::Access::read_write}},
+            .program_folder = folder_};
+  }
+
+  const TempDir outer_;
+  const std::filesystem::path folder_ = outer_.path() / "programs";
+};
+
+TEST_F(ProgramFolderOfGuests, NoLinkLeadsOut) {
+  std::filesystem::create_symlink("tiny.wasm", folder_ / "same.wasm");
+  EXPECT_EQ(make_sandbox(options())
+                ->run({.script = "same && ln -s ../secret /programs/x.wasm"})
+                .exit_code,
+            0);
+  try {
+    (void)make_sandbox(options());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Errno::acces);
+  }
+}
+
+TEST_F(ProgramFolderOfGuests, AProgramIsWhatItWasWhenTheSandboxWasMade) {
+  const auto sandbox = make_sandbox(options());
+  EXPECT_EQ(sandbox
+                ->run({.script = "cp /programs/tiny.wasm /tmp; truncate -s 0 /programs/tiny.wasm; "
+                                 "cmp /usr/local/programs/tiny /tmp/tiny.wasm && tiny"})
+                .exit_code,
+            0);
+}
+
+TEST_F(ProgramFolderOfGuests, ProgramsAreCompiledByTheSandboxsMeans) {
+  SandboxOptions small = options();
+  small.memory_limit_bytes = 48 << 20;
+  EXPECT_THAT(make_sandbox(small)->run({.script = "tiny"}).stderr_data,
+              ::testing::HasSubstr("Cannot allocate memory"));
+  EXPECT_EQ(make_sandbox(options())->run({.script = "tiny"}).exit_code, 0);
 }
 
 }  // namespace
