@@ -122,6 +122,20 @@ TEST(State, OfTheReleaseBeforeIsRead) {
   EXPECT_EQ((*to)->run({.script = "cat d/f; echo $NAME"}).stdout_data, "keptx\n");
 }
 
+// As a file is whose end was moved, which costs nobody anything on the disk.
+TEST(State, OfTheReleaseBeforeIsNoLongerThanItsFilesMayBe) {
+  const std::string_view head = "cloche sandbox state 1\n{\"environment\":{},\"packages\":[]}\n";
+  constexpr std::uint64_t enough = 64 << 20;
+  std::uint64_t taken = 0;
+  const ByteSource endless = [&](std::span<std::byte> to) -> Result<std::size_t> {
+    for (std::byte& one : to) one = std::byte(taken < head.size() ? head[taken] : '\0'), ++taken;
+    return taken < enough ? to.size() : 0;
+  };
+  const SandboxOptions options{.file_limit_bytes = 1 << 20, .file_limit_inodes = 100};
+  EXPECT_EQ(import_state(engine(), options, endless).error(), Errno::nospc);
+  EXPECT_LT(taken, enough);
+}
+
 TEST(State, TakesNoMoreThanTheOptionsAllow) {
   const auto from = make_sandbox();
   ASSERT_TRUE(from->files().write("big", std::string(1 << 20, 'x')));
