@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <filesystem>
 #include <string_view>
 
 #include "base/errno.h"
 #include "base/guest_folders.h"
 #include "base/host_error.h"
+#include "base/read_fully.h"
 #include "base/unique_fd.h"
 
 namespace cloche::cli {
@@ -44,18 +44,12 @@ std::string read_script(const std::string& path) {
   const bool is_input = path == "-";
   const std::string name = is_input ? "the script on standard input" : path;
   const UniqueFd file = is_input ? UniqueFd() : open_script(path);
-  std::string content;
-  std::array<char, 65536> buffer;
-  for (;;) {
-    const ssize_t got = ::read(is_input ? STDIN_FILENO : file.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw HostError::from_errno("cannot read " + name, errno);
-    if (got == 0) return content;
-    content.append(buffer.data(), static_cast<std::size_t>(got));
-    if (content.size() > most_bytes)
-      throw HostError(
-          fmt::format("{} is too long: a script has at most {} MiB", name, most_bytes >> 20));
-  }
+  Result<std::string> content = read_fully(is_input ? STDIN_FILENO : file.get(), most_bytes);
+  if (content) return *std::move(content);
+  if (content.error() == Errno::fbig)
+    throw HostError(
+        fmt::format("{} is too long: a script has at most {} MiB", name, most_bytes >> 20));
+  throw HostError::from_errno("cannot read " + name, static_cast<int>(content.error()));
 }
 
 std::vector<std::string> place_script(Sandbox& sandbox, const std::vector<Mount>& mounts,
