@@ -283,14 +283,20 @@ std::string ImageStore::import(const fs::path& source, std::string name) {
   Part part(options_.folder);
   UniqueFd root = part.make(files_folder);
   UnpackLimits limits{options_.most_bytes, options_.most_files};
-  Result<UniqueFd, HostError> opened = guest_folders().open_to_read(source.string());
+  const auto place = guest_folders().find(source.string(), GuestFolders::LastLink::followed);
+  if (!place) throw place.error();
+  Result<UniqueFd, HostError> opened = open_to_read(*place, source.string());
   if (!opened) throw opened.error();
   struct stat of{};
   if (::fstat(opened->get(), &of) != 0) throw HostError::from_errno(source.string(), errno);
-  const bool is_folder = S_ISDIR(of.st_mode);
+  // One that guests may write to is copied first: what was found right must be what is unpacked.
+  const bool is_copied = !S_ISDIR(of.st_mode) || place->is_guests;
   UniqueFd content;
-  if (is_folder) {
+  if (!is_copied) {
     content = *std::move(opened);
+  } else if (S_ISDIR(of.st_mode)) {
+    content = part.make("archive");
+    copy_folder(source, *opened, content, part.folder() / "archive");
   } else {
     content = part.make("archive");
     try {
@@ -306,7 +312,7 @@ std::string ImageStore::import(const fs::path& source, std::string name) {
     check_machine(found->config);
     for (const UniqueFd& layer : found->layers)
       unpack(options_.unpacker, ArchiveKind::layer, layer.get(), root.get(), limits);
-  } else if (is_folder) {
+  } else if (!is_copied) {
     copy_folder(source, content, root, part.folder() / files_folder);
   } else {
     fs::remove(part.folder() / files_folder);
