@@ -23,8 +23,9 @@ void need_apart_from_own(const Options& options) {
                           sandbox::OwnPlace{options.tokens_file, "the file of tokens"},
                           sandbox::OwnPlace{options.http.tls_key, "the key of TLS"},
                           sandbox::OwnPlace{options.ssh_host_key, "the key of SSH"},
+                          sandbox::OwnPlace{options.peer_token_file, "the secret of cells"},
                           sandbox::OwnPlace{options.peers ? options.peers->file() : std::string(),
-                                            "the secret of cells"}};
+                                            "the list of cells"}};
   const auto look = [&](const SandboxOptions& sandbox) {
     for (const Mount& mount : sandbox.mounts) sandbox::need_apart(mount, places);
   };
