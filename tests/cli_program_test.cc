@@ -230,7 +230,8 @@ TEST(CliProgram, AGuestHasNothingOfClochesOwnByAMount) {
   std::filesystem::create_directories(all + "/states");
   for (const std::string& own :
        {"--state-dir " + all + "/states", "--tokens-file " + all + "/tokens",
-        "--cell-key 1 --peers 127.0.0.1:9 --peer-token-file " + all + "/tokens"}) {
+        "--cell-key 1 --peers 127.0.0.1:9 --peer-token-file " + all + "/tokens",
+        "--audit-log " + all + "/audit"}) {
     const Ended ended =
         bash("timeout 20 $CLOCHE serve --port 0 --ssh-port 0 --ssh-host-key /tmp/cloche-none/key " +
              own + " --session-mount " + all + ":/m:ro");
