@@ -24,6 +24,7 @@ namespace {
 constexpr std::string_view graft_name = "programs";  // in /usr/local
 constexpr std::size_t programs_max = 10'000;
 constexpr std::uint64_t all_bytes_max = std::uint64_t{1} << 30;
+constexpr std::uint64_t guests_bytes_max = std::uint64_t{256} << 20;
 
 struct Found {
   std::string name;
@@ -108,11 +109,13 @@ ProgramFolders::Tree ProgramFolders::tree_of(const std::filesystem::path& folder
   const std::vector<Found> programs = programs_in(folder);
   std::string state = state_of(programs);
   const MutexLock lock(mutex_);
-  Tree& tree = trees_[std::filesystem::absolute(folder).lexically_normal()];
-  if (tree.files && tree.state == state) return tree;
+  const std::filesystem::path place = std::filesystem::absolute(folder).lexically_normal();
+  if (const auto known = trees_.find(place); known != trees_.end() && known->second.state == state)
+    return known->second;
+  const bool has_guests = std::ranges::any_of(programs, &Found::is_guests);
   vfs::BaseBuilder builder;
   std::vector<std::string> names;
-  std::uint64_t left = all_bytes_max;
+  std::uint64_t left = has_guests ? guests_bytes_max : all_bytes_max;
   for (const Found& program : programs) {
     const std::shared_ptr<const std::string> wasm = content_of(program, left);
     left -= wasm->size();
@@ -124,7 +127,12 @@ ProgramFolders::Tree ProgramFolders::tree_of(const std::filesystem::path& folder
          program.name);
     names.push_back(program.name);
   }
-  tree = {std::move(state), std::move(names), builder.freeze()};
+  Tree tree{std::move(state), std::move(names), builder.freeze()};
+  // What guests have put there goes with the sandboxes that have it.
+  if (has_guests)
+    trees_.erase(place);
+  else
+    trees_.insert_or_assign(place, tree);
   return tree;
 }
 

@@ -22,7 +22,8 @@ class ProgramFolders {
   explicit ProgramFolders(kernel::ProgramStore& programs) : programs_(programs) {}
 
   // Makes the folder's programs commands that PATH finds first. Throws HostError when it cannot be
-  // read, and for more than 10,000 programs or 1 GiB. Kernel lock held, or no kernel yet.
+  // read, and for more than 10,000 programs or 1 GiB, of guests 256 MiB. Kernel lock held, or no
+  // kernel yet.
   void install(vfs::MemFs& files, const std::filesystem::path& folder);
 
  private:
