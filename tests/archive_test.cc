@@ -2,14 +2,18 @@
 // Archives, the state of a sandbox as a file, and folders of programs.
 #include "cloche/archive.h"
 
+#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <stop_token>
 
+#include "base/random.h"
 #include "base/sha256.h"
+#include "base/temp_dir_testing.h"
 #include "sandbox_testing.h"
+#include "wasm/wat_testing.h"
 
 namespace cloche::testing {
 namespace {
@@ -118,6 +122,20 @@ TEST(State, OfTheReleaseBeforeIsRead) {
   EXPECT_EQ((*to)->run({.script = "cat d/f; echo $NAME"}).stdout_data, "keptx\n");
 }
 
+// As a file is whose end was moved, which costs nobody anything on the disk.
+TEST(State, OfTheReleaseBeforeIsNoLongerThanItsFilesMayBe) {
+  const std::string_view head = "cloche sandbox state 1\n{\"environment\":{},\"packages\":[]}\n";
+  constexpr std::uint64_t enough = 64 << 20;
+  std::uint64_t taken = 0;
+  const ByteSource endless = [&](std::span<std::byte> to) -> Result<std::size_t> {
+    for (std::byte& one : to) one = std::byte(taken < head.size() ? head[taken] : '\0'), ++taken;
+    return taken < enough ? to.size() : 0;
+  };
+  const SandboxOptions options{.file_limit_bytes = 1 << 20, .file_limit_inodes = 100};
+  EXPECT_EQ(import_state(engine(), options, endless).error(), Errno::nospc);
+  EXPECT_LT(taken, enough);
+}
+
 TEST(State, TakesNoMoreThanTheOptionsAllow) {
   const auto from = make_sandbox();
   ASSERT_TRUE(from->files().write("big", std::string(1 << 20, 'x')));
@@ -143,6 +161,57 @@ TEST(ProgramFolder, ItsProgramsComeFirst) {
   EXPECT_EQ(sandbox->fork()->run({.script = "my-awk 'BEGIN { print 2 }'"}).stdout_data, "2\n");
   std::filesystem::remove_all(folder);
   EXPECT_THROW((void)make_sandbox({.program_folder = folder}), std::runtime_error);
+}
+
+// A folder of programs that guests have by a mount, too.
+class ProgramFolderOfGuests : public ::testing::Test {
+ protected:
+  ProgramFolderOfGuests() {
+    std::filesystem::create_directory(folder_);
+    outer_.write("secret", "secret");
+    // As no other, so that it is compiled.
+    const auto tiny = wasm::from_wat("(module (memory 1) (data (i32.const 0) \"" + random_hex(16) +
+                                     "\") (func (export \"_start\")))");
+    outer_.write("programs/tiny.wasm", {reinterpret_cast<const char*>(tiny.data()), tiny.size()});
+  }
+  SandboxOptions options() const {
+    return {.mounts = {{folder_, "/programs", Mount::Access::read_write}},
+            .program_folder = folder_};
+  }
+
+  const TempDir outer_;
+  const std::filesystem::path folder_ = outer_.path() / "programs";
+};
+
+TEST_F(ProgramFolderOfGuests, NoLinkLeadsOut) {
+  std::filesystem::create_symlink("tiny.wasm", folder_ / "same.wasm");
+  EXPECT_EQ(make_sandbox(options())
+                ->run({.script = "same && ln -s ../secret /programs/x.wasm"})
+                .exit_code,
+            0);
+  try {
+    (void)make_sandbox(options());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Errno::acces);
+  }
+}
+
+TEST_F(ProgramFolderOfGuests, AProgramIsWhatItWasWhenTheSandboxWasMade) {
+  const auto sandbox = make_sandbox(options());
+  EXPECT_EQ(sandbox
+                ->run({.script = "cp /programs/tiny.wasm /tmp; truncate -s 0 /programs/tiny.wasm; "
+                                 "cmp /usr/local/programs/tiny /tmp/tiny.wasm && tiny"})
+                .exit_code,
+            0);
+}
+
+TEST_F(ProgramFolderOfGuests, ProgramsAreCompiledByTheSandboxsMeans) {
+  SandboxOptions small = options();
+  small.memory_limit_bytes = 48 << 20;
+  EXPECT_THAT(make_sandbox(small)->run({.script = "tiny"}).stderr_data,
+              ::testing::HasSubstr("Cannot allocate memory"));
+  EXPECT_EQ(make_sandbox(options())->run({.script = "tiny"}).exit_code, 0);
 }
 
 }  // namespace

@@ -163,6 +163,8 @@ TEST(CliProgram, AnEarlierGuestDoesNotSayEither) {
        {run + "--out x:" + of_guest + "/a 'echo theirs >x'",
         run + "--out x:" + of_guest + "/up/kept 'echo theirs >x'",
         run + "--file " + of_guest + "/a", run + "--mount " + of_guest + "/up:/up 'cat /up/kept'",
+        run + "--image " + of_guest + "/a true", "image import " + of_guest + "/a --name a",
+        "image commit --state " + of_guest + "/a a",
         "image build --mount " + of_guest + ":/shared -o " + of_guest + "/up/kept"}) {
     expect_link_refused(cloche(refused), refused);
   }
@@ -199,10 +201,13 @@ TEST(CliProgram, NobodyWaitsForAPipeOfAGuest) {
   const Shared shared("real");
   const std::string& of_guest = shared.of_guest;
   const std::string run = "run --mount " + of_guest + ":/shared ";
+  ASSERT_EQ(cloche(run + "true").status, 0);
   ASSERT_EQ(bash("mkfifo " + of_guest + "/pipe").status, 0);
   for (const std::string& refused : {run + "--file " + of_guest + "/pipe",
-                                     run + "--out x:" + of_guest + "/pipe 'echo theirs >x'"}) {
-    const Ended ended = cloche(refused);
+                                     run + "--out x:" + of_guest + "/pipe 'echo theirs >x'",
+                                     "image import " + of_guest + "/pipe --name a",
+                                     "image commit --state " + of_guest + "/pipe a"}) {
+    const Ended ended = bash("timeout 60 $CLOCHE " + refused);
     EXPECT_EQ(ended.status, 2) << refused;
     EXPECT_THAT(ended.said, ::testing::HasSubstr("it is no file, and lies in a folder that guests"))
         << refused;
@@ -224,7 +229,9 @@ TEST(CliProgram, AGuestHasNothingOfClochesOwnByAMount) {
   write_text(all + "/tokens", "secret-token-of-somebody\n");
   std::filesystem::create_directories(all + "/states");
   for (const std::string& own :
-       {"--state-dir " + all + "/states", "--tokens-file " + all + "/tokens"}) {
+       {"--state-dir " + all + "/states", "--tokens-file " + all + "/tokens",
+        "--cell-key 1 --peers 127.0.0.1:9 --peer-token-file " + all + "/tokens",
+        "--audit-log " + all + "/audit"}) {
     const Ended ended =
         bash("timeout 20 $CLOCHE serve --port 0 --ssh-port 0 --ssh-host-key /tmp/cloche-none/key " +
              own + " --session-mount " + all + ":/m:ro");

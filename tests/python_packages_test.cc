@@ -150,6 +150,70 @@ find .local -name 'other*.py'
       << done.stderr_data;
 }
 
+// Made as if by hand: each is wrong in its own way.
+constexpr const char* make_bad_wheels = R"(
+python3 - <<'END'
+import base64, hashlib, zipfile
+def wheel(name, version, files, info=None, said=None, lies=()):
+    info = info or f"{name}-{version}.dist-info"
+    said = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n" if said is None else said
+    rows = ""
+    with zipfile.ZipFile(f"{name}-{version}-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED) as box:
+        for path, text in {f"{info}/METADATA": said, **files}.items():
+            box.writestr(path, text)
+            digest = hashlib.sha256(text.encode() + (b"x" if path in lies else b"")).digest()
+            rows += f"{path},sha256={base64.urlsafe_b64encode(digest).rstrip(b'=').decode()},\n"
+        box.writestr(f"{info}/RECORD", rows)
+good = {"good/__init__.py": "version = 1\n", "good/part.py": "", "good-1.0.dist-info/entry_points.txt": "[console_scripts]\ngood = good:x\n"}
+wheel("good", "1.0", good)
+wheel("good", "2.0", {"good/__init__.py": "version = 2\n", "good/part.py": "broken"}, lies=("good/part.py",))
+wheel("good", "3.0", {"good/__init__.py": "version = 3\n", "good/part.py/in_a_file.py": "", "good/part.py": ""})
+wheel("good", "4.0", {"good/__init__.py": "version = 4\n", "large.py": "\0" * (96 << 20)})
+wheel("over", "1.0", {"good/__init__.py": "version = 'over'\n", "zz.py": ""}, lies=("zz.py",))
+wheel("thief", "1.0", {"thief.py": ""}, info="good-1.0.dist-info")
+wheel("other", "1.0", {}, said="Metadata-Version: 2.1\nName: good\nVersion: 1.0\n")
+wheel("guest", "1.0", {"guest-1.0.data/purelib/good-1.0.dist-info/RECORD": "good/__init__.py,,\n"})
+wheel("nameless", "1.0", {}, said="Metadata-Version: 2.1\nVersion: 1.0\n")
+wheel("scripts", "1.0", {"scripts-1.0.dist-info/entry_points.txt": "[console_scripts]\nx = os:getcwd; import this\n"})
+with zipfile.ZipFile("wide-1.0-py3-none-any.whl", "w") as box:
+    box.writestr("wide-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: wide\nVersion: 1.0\n")
+    box.writestr("wide-1.0.dist-info/RECORD", "x" * 200000 + ",,\n")
+END
+)";
+
+TEST(Pip, AWheelThatCannotBeInstalledChangesNothing) {
+  const auto sandbox = make_sandbox({.file_limit_bytes = 64 << 20});
+  ASSERT_EQ(run(*sandbox, make_bad_wheels).exit_code, 0);
+  ASSERT_EQ(run(*sandbox, "pip install -q ./good-1.0*.whl").exit_code, 0);
+  const char* const state = "cd .local && find . -type f ! -name '*.pyc' | sort | xargs sha256sum";
+  const std::string before = run(*sandbox, state).stdout_data;
+  EXPECT_THAT(before, HasSubstr("bin/good"));
+  for (const char* wheel : {"good-2.0", "good-3.0", "good-4.0", "over", "thief", "other", "guest",
+                            "nameless", "scripts", "wide"}) {
+    const RunResult refused =
+        run(*sandbox, std::string("pip install --no-deps ./") + wheel + "*.whl");
+    EXPECT_EQ(refused.exit_code, 1) << wheel;
+    EXPECT_THAT(refused.stderr_data, StartsWith("ERROR: ")) << wheel;
+    EXPECT_EQ(run(*sandbox, state).stdout_data, before) << wheel << refused.stderr_data;
+    EXPECT_EQ(run(*sandbox, "find .local -name '.pip-*'").stdout_data, "") << wheel;
+  }
+  EXPECT_EQ(run(*sandbox,
+                "pip list --format freeze; python3 -c 'import good.part; "
+                "print(good.version)'")
+                .stdout_data,
+            "good==1.0\n1\n");
+  EXPECT_EQ(run(*sandbox, "pip uninstall -y good >/dev/null; find .local -type f").stdout_data, "");
+}
+
+TEST(Pip, AProjectsNameIsNoPath) {
+  const auto sandbox = make_sandbox();
+  const RunResult refused = run(*sandbox, R"(
+mkdir p; printf '[project]\nname = "../../../../../../workspace/out"\nversion = "1"\n' >p/pyproject.toml
+pip install ./p; ls)");
+  EXPECT_EQ(refused.stdout_data, "p\n");
+  EXPECT_THAT(refused.stderr_data, HasSubstr("is invalid"));
+}
+
 TEST(Pip, InstallsWheelsFromFiles) {
   const auto sandbox = make_sandbox();
   ASSERT_EQ(run(*sandbox, make_wheels).exit_code, 0);

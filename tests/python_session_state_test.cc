@@ -147,5 +147,31 @@ TEST(PythonSessionState, ACheckpointThatCannotBeginHereIsAnError) {
   EXPECT_EQ(value_of(other, "'x' in globals(), 'much' in globals()"), "(False, False)");
 }
 
+// Of whom they may have shared a folder of this machine with.
+TEST(PythonSessionState, ALinkOfAGuestLeadsToNoCheckpointOfAnother) {
+  const TempDir folder;
+  const std::filesystem::path shared = folder.path() / "shared";
+  std::filesystem::create_directory(shared);
+  {
+    PythonSession session = new_session();
+    (void)printed(session, "secret = 'of another'");
+    session.checkpoint(folder.path() / "other");
+    session.checkpoint(shared / "own");
+  }
+  const SandboxOptions options{.mounts = {{shared, "/shared", Mount::Access::read_write}}};
+  PythonSession session = new_session({}, options);
+  session.restore(shared / "own");
+  (void)printed(session,
+                "import os\nos.unlink('/shared/own')\nos.symlink('../other', '/shared/own')\n"
+                "del secret");
+  try {
+    session.restore(shared / "own");
+    FAIL() << value_of(session, "secret");
+  } catch (const Error& problem) {
+    EXPECT_EQ(problem.code(), Errno::acces);
+  }
+  EXPECT_EQ(value_of(session, "'secret' in globals()"), "False");
+}
+
 }  // namespace
 }  // namespace cloche::testing

@@ -338,6 +338,24 @@ Result<UniqueFd, HostError> GuestFolders::open(const std::string& path) const {
   return std::move(place->found);
 }
 
+Result<UniqueFd, HostError> GuestFolders::open_to_read(const std::string& path, int flags) const {
+  const auto place = find(path, LastLink::followed);
+  if (!place) return place.error();
+  return cloche::open_to_read(*place, path, flags);
+}
+
+Result<UniqueFd, HostError> open_to_read(const HostPlace& place, const std::string& path,
+                                         int flags) {
+  if (!place.found) return HostError::from_errno(path, ENOENT);
+  struct stat of{};
+  if (::fstat(place.found.get(), &of) != 0) return HostError::from_errno(path, errno);
+  if (place.is_guests && !S_ISREG(of.st_mode) && !S_ISDIR(of.st_mode)) return pipe_of_guests(path);
+  UniqueFd opened(
+      ::open(descriptor_path(place.found).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | flags));
+  if (!opened) return HostError::from_errno(path, errno);
+  return opened;
+}
+
 HostError pipe_of_guests(const std::string& what) {
   return HostError(
       what + ": it is no file, and lies in a folder that guests may write to: name another place",

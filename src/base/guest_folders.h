@@ -59,6 +59,8 @@ class GuestFolders {
   Result<HostPlace, HostError> find(const std::string& path, LastLink last) const;
   // Of what is there.
   Result<UniqueFd, HostError> open(const std::string& path) const;
+  // The same, to be read: open_to_read() of where it leads.
+  Result<UniqueFd, HostError> open_to_read(const std::string& path, int flags = 0) const;
 
  private:
   class Walk;
@@ -84,6 +86,12 @@ class GuestFolders {
 
 // Of what is found in such a folder and is no file: who waits for a pipe waits for a guest.
 HostError pipe_of_guests(const std::string& what);
+
+// What is found there, to be read, with `flags` of open(2) beside: that of a person's own pipe may
+// wait for who writes it. EACCES where guests may have put there what is neither a file nor a
+// folder.
+Result<UniqueFd, HostError> open_to_read(const HostPlace& place, const std::string& path,
+                                         int flags = 0);
 
 // Those of this process. Never destroyed.
 GuestFolders& guest_folders();

@@ -140,6 +140,19 @@ TEST_F(GuestFoldersTest, LinksOfGuestsLeadNotOut) {
   EXPECT_EQ(read(at("elsewhere/secret")), "secret");
 }
 
+TEST_F(GuestFoldersTest, NobodyWaitsForAPipeOfAGuest) {
+  folders_.add(at("shared"));
+  ASSERT_EQ(::mkfifo(at("shared/pipe").c_str(), 0600), 0);
+  ASSERT_EQ(::mkfifo(at("other/pipe").c_str(), 0600), 0);
+  link("../other", "shared/up");
+  EXPECT_EQ(folders_.open_to_read(at("shared/pipe")).error(), Errno::acces);
+  EXPECT_EQ(folders_.open_to_read(at("shared/up/secret")).error(), Errno::acces);
+  EXPECT_EQ(folders_.open_to_read(at("shared/none")).error(), Errno::noent);
+  EXPECT_TRUE(folders_.open_to_read(at("shared/file")));
+  EXPECT_TRUE(folders_.open_to_read(at("shared/sub")));
+  EXPECT_TRUE(folders_.open_to_read(at("other/pipe"), O_NONBLOCK));
+}
+
 TEST_F(GuestFoldersTest, LinksWithinOneAreFollowed) {
   folders_.add(at("shared"));
   link("file", "shared/same");

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,8 +10,10 @@
 #include <cstdlib>
 #include <functional>
 
+#include "base/hex.h"
 #include "base/host_error.h"
 #include "base/new_file.h"
+#include "base/sha256.h"
 #include "base/unique_fd.h"
 #include "python/image_cache.h"
 #include "python/json_text.h"
@@ -33,35 +34,27 @@ HostError damaged(const std::filesystem::path& file, std::string_view how) {
                                file.string(), how));
 }
 
-UniqueFd open_to_read(const std::filesystem::path& file) {
-  UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status{};
-  if (!fd && errno == ENOENT)
-    throw HostError(
-        fmt::format("there is no file {}: `cloche image build` makes one; an image that "
-                    "`cloche image list` names is for the linux engine",
-                    file.string()),
-        Errno::noent);
-  if (!fd || fstat(fd.get(), &status) != 0)
-    throw HostError::from_errno("cannot read the image " + file.string(), errno);
-  if (!S_ISREG(status.st_mode)) throw HostError(file.string() + " is no file, so it is no image");
-  return fd;
-}
-
 struct stat stat_of(int fd) {
   struct stat status{};
   if (fstat(fd, &status) != 0) throw HostError::from_errno("cannot look at an image", errno);
   return status;
 }
 
-std::string hash_of_file(int fd, std::uint64_t offset, std::uint64_t bytes) {
-  if (bytes == 0) return wasm::to_hex(wasm::sha256({}));
-  void* at = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, static_cast<off_t>(offset));
-  if (at == MAP_FAILED) throw HostError::from_errno("cannot map an image", errno);
-  (void)madvise(at, bytes, MADV_SEQUENTIAL);
-  const auto digest = wasm::sha256({static_cast<const std::byte*>(at), bytes});
-  munmap(at, bytes);
-  return wasm::to_hex(digest);
+// Read and not mapped: while it is written a file may have a name, by which others can cut it short.
+Result<std::string> hash_of_file(HostFiles& files, int fd, std::uint64_t offset,
+                                 std::uint64_t bytes) {
+  Sha256 digest;
+  std::vector<std::byte> buffer(std::size_t{1} << 20);
+  while (bytes > 0) {
+    const std::size_t most = std::min<std::uint64_t>(buffer.size(), bytes);
+    CLOCHE_ASSIGN(const std::size_t count,
+                  files.read_at(fd, offset, std::span(buffer).first(most)));
+    if (count == 0) return Errno::io;
+    digest.add(std::span<const std::byte>(buffer).first(count));
+    offset += count;
+    bytes -= count;
+  }
+  return to_hex(digest.end());
 }
 
 Result<void> copy_range(HostFiles& files, int from, std::uint64_t from_at, int to,
@@ -164,10 +157,31 @@ std::string state_of(int fd) {
 
 }  // namespace
 
-OpenedImage open_image_file(const std::filesystem::path& file) {
-  UniqueFd fd = open_to_read(file);
+UniqueFd open_image(const std::filesystem::path& file) {
+  auto fd = guest_folders().open_to_read(file.string(), O_NONBLOCK);
+  if (!fd && fd.error() == Errno::noent)
+    throw HostError(
+        fmt::format("there is no file {}: `cloche image build` makes one; an image that "
+                    "`cloche image list` names is for the linux engine",
+                    file.string()),
+        Errno::noent);
+  if (!fd)
+    throw HostError("cannot read the image " + std::string(fd.error().sentence()),
+                    fd.error().code());
+  struct stat status{};
+  if (fstat(fd->get(), &status) != 0)
+    throw HostError::from_errno("cannot read the image " + file.string(), errno);
+  if (!S_ISREG(status.st_mode)) throw HostError(file.string() + " is no file, so it is no image");
+  return *std::move(fd);
+}
+
+OpenedImage read_opened_image(UniqueFd fd, const std::filesystem::path& file) {
   ImageHeader header = read_header(fd.get(), file);
   return {std::move(fd), std::move(header)};
+}
+
+OpenedImage open_image_file(const std::filesystem::path& file) {
+  return read_opened_image(open_image(file), file);
 }
 
 std::string image_header_text(const ImageHeader& header) {
@@ -203,8 +217,11 @@ void write_image_file(const std::filesystem::path& file, const wasm::MemoryImage
     CLOCHE_ASSIGN(NewFile made, NewFile::create(files, place.path(), image_file_mode));
     // The header has the sum of what follows it, so that comes first.
     CLOCHE_TRY(image.write(files, made.fd(), header_bytes));
-    header.content_bytes = static_cast<std::uint64_t>(stat_of(made.fd()).st_size) - header_bytes;
-    header.content_hash = hash_of_file(made.fd(), header_bytes, header.content_bytes);
+    const auto bytes = static_cast<std::uint64_t>(stat_of(made.fd()).st_size);
+    if (bytes < header_bytes) return Errno::io;
+    header.content_bytes = bytes - header_bytes;
+    CLOCHE_ASSIGN(header.content_hash,
+                  hash_of_file(files, made.fd(), header_bytes, header.content_bytes));
     const std::string text = image_header_text(header);
     if (lseek(made.fd(), 0, SEEK_SET) < 0) return errno_from_host(errno);
     CLOCHE_TRY(files.write_all(made.fd(), std::as_bytes(std::span(text))));
@@ -222,15 +239,15 @@ ImageHeader read_image_header(const std::filesystem::path& file) {
 }
 
 std::shared_ptr<const wasm::MemoryImage> load_image_file(
-    const std::filesystem::path& file, const ImageBuild& build, const wasm::Module& module,
-    const std::filesystem::path& cache_folder) {
-  const UniqueFd fd = open_to_read(file);
-  const ImageHeader header = read_header(fd.get(), file);
+    const std::filesystem::path& file, const OpenedImage& opened, const ImageBuild& build,
+    const wasm::Module& module, const std::filesystem::path& cache_folder) {
+  const auto& [fd, header] = opened;
   if (header.build != build) {
     throw HostError(fmt::format(
         "the image {} is of another build of Cloche: make it anew with cloche image build",
         file.string()));
   }
+  if (header.content_bytes > max_image_bytes) throw damaged(file, "it has no such size");
   std::filesystem::path folder = cache_folder;
   std::string scratch;
   if (folder.empty()) {
@@ -266,7 +283,8 @@ std::shared_ptr<const wasm::MemoryImage> load_image_file(
         copy, module.info().digest, header.content_bytes,
         [&](HostFiles& files, int to) -> Result<void> {
           CLOCHE_TRY(copy_content(files, fd.get(), header_bytes, to, 0, header.content_bytes));
-          is_whole = hash_of_file(to, 0, header.content_bytes) == header.content_hash;
+          CLOCHE_ASSIGN(const std::string hash, hash_of_file(files, to, 0, header.content_bytes));
+          is_whole = hash == header.content_hash;
           return is_whole ? Result<void>() : Errno::io;
         });
   } catch (const HostError&) {

@@ -59,10 +59,15 @@ struct OpenedImage {
   ImageHeader header;
 };
 OpenedImage open_image_file(const std::filesystem::path& file);
+// The same in two steps. A guest's link that leads out of its folder is followed by neither.
+UniqueFd open_image(const std::filesystem::path& file);
+OpenedImage read_opened_image(UniqueFd fd, const std::filesystem::path& file);
 // The header's bytes.
 std::string image_header_text(const ImageHeader& header);
 inline constexpr std::uint64_t image_header_bytes = 65536;
 inline constexpr unsigned image_file_mode = 0644;
+// What follows the header: a memory, and what tells of it.
+inline constexpr std::uint64_t max_image_bytes = std::uint64_t{5} << 30;
 // Where an image is to be written; throws HostError.
 HostPlace place_of_image(const std::filesystem::path& file);
 
@@ -70,6 +75,7 @@ HostPlace place_of_image(const std::filesystem::path& file);
 // (empty: one that has no name any more), since a file that is cut short while a guest runs from it
 // would end this process. A file that has not changed since it was last loaded is not read again.
 std::shared_ptr<const wasm::MemoryImage> load_image_file(const std::filesystem::path& file,
+                                                         const OpenedImage& opened,
                                                          const ImageBuild& build,
                                                          const wasm::Module& module,
                                                          const std::filesystem::path& cache_folder);

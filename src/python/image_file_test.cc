@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "base/error.h"
 #include "base/faulty_files_testing.h"
@@ -37,7 +40,8 @@ class ImageFile : public ::testing::Test {
     write_image_file(file_, *image_with(word), {.build = build_}, files);
   }
   std::uint32_t word() {
-    const auto image = load_image_file(file_, build_, module_->module(), {});
+    const auto image =
+        load_image_file(file_, open_image_file(file_), build_, module_->module(), {});
     const auto guest = guests_.make(module_, {.image = image});
     return *guest->memory().read<std::uint32_t>(70000);
   }
@@ -118,6 +122,50 @@ TEST_F(ImageFile, WhoeverIsKilledWhileWritingLeavesNothing) {
     ASSERT_LT(files.left, 100U);
   }
   EXPECT_GT(files.left, 3U);
+}
+
+// As a guest can that has the folder, where a file has a name from its beginning.
+TEST_F(ImageFile, OneThatIsCutShortWhileItIsWrittenEndsNobody) {
+  const auto large = guests_.link(R"((module (memory (export "memory") 2000)
+    (data (i32.const 131000000) "its end") (func (export "_start"))))");
+  const auto image = wasm::MemoryImage::capture(*guests_.make(large));
+  ASSERT_TRUE(image);
+  FaultyFiles files;
+  files.wants_names = true;
+  std::atomic<bool> is_written = false;
+  std::thread cutter([&] {
+    while (!is_written) {
+      std::error_code gone;
+      for (const auto& entry : std::filesystem::directory_iterator(folder_.path(), gone))
+        std::filesystem::resize_file(entry.path(), 0, gone);
+    }
+  });
+  for (int times = 0; times < 5; ++times) {
+    try {
+      write_image_file(file_, **image, {.build = build_}, files);
+    } catch (const Error&) {
+      // Which it is says the moment.
+    }
+  }
+  is_written = true;
+  cutter.join();
+  EXPECT_LE(files_in_folder(), 1U);
+}
+
+// Nothing but holes, which cost nobody anything but whoever reads them.
+TEST_F(ImageFile, OneOfNoSuchSizeIsNotRead) {
+  write(7);
+  ImageHeader header = read_image_header(file_);
+  header.content_bytes = max_image_bytes + 1;
+  const std::string text = image_header_text(header);
+  std::ofstream(file_, std::ios::binary) << text;
+  std::filesystem::resize_file(file_, text.size() + header.content_bytes);
+  try {
+    (void)word();
+    FAIL();
+  } catch (const HostError& error) {
+    EXPECT_NE(error.sentence().find("no such size"), std::string_view::npos) << error.sentence();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, ImageFileFaults, ::testing::Values(Errno::nospc, Errno::io));

@@ -26,7 +26,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::uint64_t layer_unit = 65536;  // a multiple of every page size
-constexpr std::uint64_t max_layer_bytes = std::uint64_t{5} << 30;
 constexpr std::uint64_t max_layer_runs = std::uint64_t{1} << 20;
 constexpr std::size_t max_layer_globals = 64;
 constexpr std::size_t layer_batch = std::size_t{256} << 10;
@@ -211,7 +210,7 @@ std::shared_ptr<const wasm::MemoryImage> load_layer_file(const std::filesystem::
   if (header.build != build)
     throw HostError(
         fmt::format("the image {} is of another build of Cloche: make it anew", file.string()));
-  if (header.content_bytes > max_layer_bytes) throw damaged_layer(file, "it has no such size");
+  if (header.content_bytes > max_image_bytes) throw damaged_layer(file, "it has no such size");
   const LayerBuffer content(header.content_bytes);
   for (std::uint64_t done = 0; done < content.bytes;) {
     const auto count = host_files().read_at(opened.fd.get(), image_header_bytes + done,

@@ -4,16 +4,19 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <optional>
+#include <utility>
 
 #include "base/host_error.h"
 
 namespace cloche::python {
 namespace {
 
-std::optional<wasm::FileIdentity> identity_of(const std::filesystem::path& file) {
+wasm::FileIdentity identity_of(const UniqueFd& fd, const std::filesystem::path& file) {
   struct stat status{};
-  if (::stat(file.c_str(), &status) != 0) return std::nullopt;
+  if (::fstat(fd.get(), &status) != 0)
+    throw HostError::from_errno("cannot read the image " + file.string(), errno);
   return wasm::FileIdentity(status);
 }
 
@@ -26,20 +29,21 @@ constexpr std::uint64_t most_saved_bytes = std::uint64_t{32} << 20;  // of each
 std::shared_ptr<OwnImage> OwnImages::open(const std::filesystem::path& file,
                                           const wasm::Module& module, const FindBase& find_base) {
   const MutexLock lock(mutex_);
-  const auto identity = identity_of(file);
+  UniqueFd fd = open_image(file);
+  const wasm::FileIdentity identity = identity_of(fd, file);
   if (const auto known = opened_.find(file);
-      identity && known != opened_.end() && known->second.file == *identity) {
+      known != opened_.end() && known->second.file == identity) {
     if (auto image = known->second.image.lock()) return image;
   }
   std::erase_if(opened_, [](const auto& entry) { return entry.second.image.expired(); });
   auto image = std::make_shared<OwnImage>();
   const ImageBuild build{wasm::to_hex(module.info().digest), library_id_};
-  const OpenedImage opened = open_image_file(file);
+  const OpenedImage opened = read_opened_image(std::move(fd), file);
   image->memory = opened.header.base ? load_layer_file(file, opened, build, module, find_base)
-                                     : load_image_file(file, build, module, cache_folder_);
+                                     : load_image_file(file, opened, build, module, cache_folder_);
   image->packages = opened.header.packages;
   image->folder = opened.header.folder;
-  if (identity) opened_.insert_or_assign(file, Opened{*identity, image});
+  opened_.insert_or_assign(file, Opened{identity, image});
   return image;
 }
 

@@ -102,6 +102,7 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
   const auto [of_registry, of_wheels] = split_packages(options_.packages);
   must(engine_.python().install(*root_, of_registry));
   if (!options_.packages.empty() && !image_) engine_.python().prepare(*root_);
+  note_guest_folders(options_.mounts);
   if (!options_.program_folder.empty())
     engine_.program_folders().install(*root_, options_.program_folder);
   auto space = std::make_unique<vfs::Namespace>(root_);
@@ -329,7 +330,6 @@ std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
 }
 
 void SandboxState::mount_host_paths(vfs::Namespace& space) const {
-  note_guest_folders(options_.mounts);
   for (const Mount& mount : options_.mounts) {
     need_mount_point(mount.guest_path);
     const vfs::HostAccess access = mount.access == Mount::Access::read_only

@@ -159,6 +159,7 @@ struct StateReader::Impl {
   std::vector<std::string> changed;
 
   Result<void> read_part(const ByteSource& source);
+  Result<void> read_tar(CheckedSource& in);
   Result<void> read_tree(CheckedSource& in);
   Result<void> read_box(CheckedSource& in);
   void choose_packages(packages::PackageRegistry* registry);
@@ -201,16 +202,29 @@ Result<void> StateReader::Impl::read_part(const ByteSource& source) {
   if (!is_old) {
     CLOCHE_TRY(read_tree(in));
   } else {
-    std::string tar;
-    std::array<std::byte, 65536> piece;
-    for (;;) {
-      CLOCHE_ASSIGN(const std::size_t count, in.read(piece));
-      if (count == 0) break;
-      tar.append(reinterpret_cast<const char*>(piece.data()), count);
-    }
-    old_tar = std::move(tar);
+    CLOCHE_TRY(read_tar(in));
   }
   if (!in.check()) return Errno::inval;
+  return {};
+}
+
+// The sandbox's own tar unpacks it: here it is bytes, and no more than of files that there may be.
+Result<void> StateReader::Impl::read_tar(CheckedSource& in) {
+  constexpr std::uint64_t most = 8ULL << 30, of_one = 2048, at_its_end = 64 << 10;
+  std::uint64_t limit = most;
+  if (quota != Quota::as_saved && options.file_limit_bytes != 0) {
+    const std::uint64_t heads = std::min(options.file_limit_inodes, most / of_one) * of_one;
+    limit = std::min(most, std::min(options.file_limit_bytes, most) + heads + at_its_end);
+  }
+  std::string tar;
+  std::array<std::byte, 65536> piece;
+  for (;;) {
+    CLOCHE_ASSIGN(const std::size_t count, in.read(piece));
+    if (count == 0) break;
+    if (count > limit - tar.size()) return Errno::nospc;
+    tar.append(reinterpret_cast<const char*>(piece.data()), count);
+  }
+  old_tar = std::move(tar);
   return {};
 }
 

@@ -140,6 +140,8 @@ Result<void> HostFs::rename(Ino old_dir, std::string_view old_name, Ino new_dir,
   const std::string from_text(old_name), to_text(new_name);
   CLOCHE_ASSIGN(const auto moved, host_stat(from.fd.get(), from_text.c_str()));
   const auto replaced = host_stat(to.fd.get(), to_text.c_str());
+  // The host may put something there in the next moment.
+  if (!replaced && mode == RenameMode::exchange) return replaced.error();
   const unsigned flags = mode == RenameMode::no_replace ? RENAME_NOREPLACE
                          : mode == RenameMode::exchange ? RENAME_EXCHANGE
                                                         : 0u;

@@ -277,6 +277,28 @@ TEST_P(HostFsTest, RacesWithTheHostDoNotEscape) {
   }
 }
 
+// It comes and goes between two looks at it.
+TEST_P(HostFsTest, AnExchangeWithWhatTheHostMovesIsAnErrorOrDone) {
+  const auto folder = open_folder(HostAccess::writable);
+  outer_.write("other", "other");
+  std::atomic<bool> done{false};
+  std::thread host([&] {
+    const fs::path inside = outer_.path() / "mounted/other", outside = outer_.path() / "other";
+    while (!done) {
+      ::rename(outside.c_str(), inside.c_str());
+      ::rename(inside.c_str(), outside.c_str());
+    }
+  });
+  const Node root(*folder, folder->root());
+  int exchanges = 0;
+  for (int i = 0; i < 20'000; ++i)
+    exchanges +=
+        folder->rename(root.ino(), "f", root.ino(), "other", RenameMode::exchange).ok() ? 1 : 0;
+  done = true;
+  host.join();
+  EXPECT_GT(exchanges, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, HostFsTest, ::testing::Bool(),
                          [](const auto& param) { return param.param ? "Openat2" : "BySteps"; });
 

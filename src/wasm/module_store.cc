@@ -176,8 +176,6 @@ std::filesystem::path ModuleStore::code_path(const Request& request) const {
 
 ModuleStore::Loaded ModuleStore::load(const std::filesystem::path& path, Interruption interruption,
                                       const std::function<bool()>& give_up) {
-  if (interruption == Interruption::signals && !engine_.preempts())
-    interruption = Interruption::epochs;
   struct File {
     UniqueFd fd;
     std::optional<MappedFile> mapped;
@@ -210,15 +208,37 @@ ModuleStore::Loaded ModuleStore::load(const std::filesystem::path& path, Interru
     return sha256(found) == digest ? found : std::span<const std::byte>{};
   };
   const CompileFor whom{.budget = nullptr, .give_up = give_up};
-  Request request{.digest = known->digest,
-                  .wasm_bytes = known->wasm_bytes,
-                  .name = path.stem().string(),
-                  .wasm = checked_bytes,
-                  .from_host = true,
-                  .interruption = interruption,
-                  .whom = &whom};
+  return load_of_host({.digest = known->digest,
+                       .wasm_bytes = known->wasm_bytes,
+                       .name = path.stem().string(),
+                       .wasm = checked_bytes,
+                       .from_host = true,
+                       .interruption = interruption,
+                       .whom = &whom});
+}
+
+ModuleStore::Loaded ModuleStore::load(std::span<const std::byte> wasm,
+                                      std::shared_ptr<const void> owner, std::string_view name,
+                                      Interruption interruption,
+                                      const std::function<bool()>& give_up) {
+  if (wasm.size() > max_module_bytes)
+    return HostError(fmt::format("{} is too big for a program", name), Errno::fbig);
+  const CompileFor whom{.budget = nullptr, .give_up = give_up};
+  return load_of_host({.digest = sha256(wasm),
+                       .wasm_bytes = wasm.size(),
+                       .name = std::string(name),
+                       .wasm = [wasm, owner = std::move(owner)] { return wasm; },
+                       .from_host = true,
+                       .interruption = interruption,
+                       .whom = &whom});
+}
+
+ModuleStore::Loaded ModuleStore::load_of_host(Request request) {
+  if (request.interruption == Interruption::signals && !engine_.preempts())
+    request.interruption = Interruption::epochs;
   Loaded loaded = get_of_host(request);
-  if (loaded || loaded.error().code() != Errno::noexec || interruption == Interruption::epochs)
+  if (loaded || loaded.error().code() != Errno::noexec ||
+      request.interruption == Interruption::epochs)
     return loaded;
   request.interruption = Interruption::epochs;
   return get_of_host(request);

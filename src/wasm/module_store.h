@@ -83,6 +83,11 @@ class ModuleStore {
   Loaded load(const std::filesystem::path& path, Interruption interruption = Interruption::epochs,
               const std::function<bool()>& give_up = {});
 
+  // The same for a program that is there: it is what `wasm` refers to as long as `owner` lives.
+  Loaded load(std::span<const std::byte> wasm, std::shared_ptr<const void> owner,
+              std::string_view name, Interruption interruption = Interruption::epochs,
+              const std::function<bool()>& give_up = {});
+
   // The program in these bytes (a guest's file). `name` is for on_compile. Errors: ENOEXEC (also
   // for what module_limits.h says is too big); EFBIG beyond max_guest_module_bytes; those of
   // GuestCompiler. The store keeps the last few of these, of max_guest_module_bytes together. Who
@@ -106,6 +111,7 @@ class ModuleStore {
   struct Making;
   using Key = std::pair<Digest, Interruption>;
 
+  Loaded load_of_host(Request request);
   Loaded get_of_host(const Request& request);
   Loaded get_of_guest(const Request& request);
   std::shared_ptr<const Module> open_made(const Request& request);

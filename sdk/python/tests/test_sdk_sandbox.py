@@ -3,11 +3,13 @@
 import dataclasses
 import errno
 import gc
+import io
 import multiprocessing
 import os
 import pickle
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import time
@@ -17,7 +19,7 @@ from unittest import mock
 
 import cloche
 import wasmsand
-from cloche import Mount, Sandbox, SandboxArgumentError, _server, _servers, _wire
+from cloche import Mount, Sandbox, SandboxArgumentError, SandboxError, _operations, _server, _servers, _wire
 
 
 class Contract(unittest.TestCase):
@@ -397,6 +399,55 @@ class State(Shared):
                 os.close(other_end)
             self.assertFalse(sbx.files.exists("/tmp/got"))
 
+    def test_of_a_folder_all_is_uploaded_or_an_error_is_raised(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, Sandbox() as sbx:
+            os.chmod(folder, 0o755)
+            closed = Path(folder, "tree", "closed")
+            closed.mkdir(parents=True)
+            (closed / "file").write_text("text")
+            closed.chmod(0)
+            user = os.geteuid()
+            if user == 0:
+                os.seteuid(65534)
+            try:
+                with self.assertRaises(PermissionError):
+                    sbx.files.upload(Path(folder, "tree"), "/tmp/tree")
+            finally:
+                os.seteuid(user)
+                closed.chmod(0o700)
+            with open(closed / "sparse", "wb") as file:  # as one that a guest has made in a folder that it has by a mount
+                file.truncate(1 << 40)
+            with self.assertRaises(SandboxError) as caught:
+                sbx.files.upload(Path(folder, "tree"), "/tmp/tree")
+            self.assertEqual(caught.exception.errno_name, "EFBIG")
+            self.assertFalse(sbx.files.exists("/tmp/tree"))
+
+    def test_a_folder_is_uploaded_while_others_swap_what_is_in_it(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            tree, other = Path(folder, "tree"), Path(folder, "other")
+            (tree / "real").mkdir(parents=True)
+            other.mkdir()
+            (other / "kept").write_text("mine-and-nobodys-else")
+            os.mkfifo(tree / "pipe")
+            (tree / "link").symlink_to("../other")
+            swapper = subprocess.Popen([sys.executable, "-c", _SWAPS, str(tree)], stdout=subprocess.PIPE)
+            try:
+                assert swapper.stdout is not None
+                swapper.stdout.readline()
+                packed = b""
+                for _ in range(300):
+                    archive = io.BytesIO()
+                    try:
+                        with tarfile.open(fileobj=archive, mode="w") as tar:
+                            _operations._pack(tar, str(tree))
+                    except OSError:
+                        continue  # it was another thing than it had been
+                    packed += archive.getvalue()
+            finally:
+                swapper.kill()
+                swapper.communicate()
+            self.assertNotIn(b"mine-and-nobodys-else", packed)
+
     def test_no_link_of_a_guest_in_a_mounted_folder_leads_out(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             shared, other = Path(folder, "shared"), Path(folder, "other")
@@ -432,6 +483,18 @@ class State(Shared):
                 self.assertEqual(sbx.commands.run("cd /tmp/tree; cat one new").stdout, "one\ntheirs\n")
             self.assertEqual((other / "kept").read_text(), "mine")
             self.assertEqual(os.listdir(other), ["kept"])
+
+
+# A folder, a pipe and a link take each other's places.
+_SWAPS = """
+import ctypes, os, sys
+os.chdir(sys.argv[1])
+rename = ctypes.CDLL(None).renameat2
+print(flush=True)
+while True:
+    for name in (b"pipe", b"link"):
+        rename(-100, b"real", -100, name, 2)
+"""
 
 
 class Processes(unittest.TestCase):

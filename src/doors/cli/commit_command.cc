@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cloche image commit: what commands have made of an image, as an image.
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <fstream>
+#include <cerrno>
 #include <memory>
 
+#include "base/guest_folders.h"
 #include "base/host_error.h"
 #include "cloche/archive.h"
 #include "doors/cli/commands.h"
@@ -16,12 +18,16 @@ namespace {
 
 std::unique_ptr<Sandbox> sandbox_of(Engine& engine, const Options& options) {
   if (options.state_file.empty()) return engine.create(sandbox_options(options));
-  std::ifstream file(options.state_file, std::ios::binary);
-  if (!file) throw request_error("--state: cannot read '" + options.state_file + "'", Errno::noent);
+  const Result<UniqueFd, HostError> file = guest_folders().open_to_read(options.state_file);
+  if (!file)
+    throw HostError("--state: cannot read " + std::string(file.error().sentence()),
+                    file.error().code());
   const ByteSource source = [&file](std::span<std::byte> to) -> Result<std::size_t> {
-    file.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));
-    if (file.bad()) return Errno::io;
-    return static_cast<std::size_t>(file.gcount());
+    for (;;) {
+      const ssize_t got = ::read(file->get(), to.data(), to.size());
+      if (got >= 0) return static_cast<std::size_t>(got);
+      if (errno != EINTR) return errno_from_host(errno);
+    }
   };
   auto made = import_state(engine, sandbox_options(options), source);
   if (!made) throw made.error();

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/cli/script_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <filesystem>
 #include <string_view>
 
-#include "base/descriptor_path.h"
 #include "base/errno.h"
 #include "base/guest_folders.h"
 #include "base/host_error.h"
+#include "base/read_fully.h"
 #include "base/unique_fd.h"
 
 namespace cloche::cli {
@@ -35,16 +32,10 @@ bool is_mounted(const std::vector<Mount>& mounts, const std::filesystem::path& p
 // In a folder that guests may write to an earlier one may have put a link in its place, to have what
 // this one is given, or a pipe, to keep it waiting.
 UniqueFd open_script(const std::string& path) {
-  const auto place = guest_folders().find(path, GuestFolders::LastLink::followed);
-  if (!place)
-    throw HostError("cannot read " + std::string(place.error().sentence()), place.error().code());
-  if (!place->found) throw HostError::from_errno("cannot read " + path, ENOENT);
-  struct stat there{};
-  if (place->is_guests && ::fstat(place->found.get(), &there) == 0 && !S_ISREG(there.st_mode))
-    throw pipe_of_guests("cannot read " + path);
-  UniqueFd file(::open(descriptor_path(place->found).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!file) throw HostError::from_errno("cannot read " + path, errno);
-  return file;
+  Result<UniqueFd, HostError> file = guest_folders().open_to_read(path);
+  if (!file)
+    throw HostError("cannot read " + std::string(file.error().sentence()), file.error().code());
+  return *std::move(file);
 }
 
 }  // namespace
@@ -53,18 +44,12 @@ std::string read_script(const std::string& path) {
   const bool is_input = path == "-";
   const std::string name = is_input ? "the script on standard input" : path;
   const UniqueFd file = is_input ? UniqueFd() : open_script(path);
-  std::string content;
-  std::array<char, 65536> buffer;
-  for (;;) {
-    const ssize_t got = ::read(is_input ? STDIN_FILENO : file.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw HostError::from_errno("cannot read " + name, errno);
-    if (got == 0) return content;
-    content.append(buffer.data(), static_cast<std::size_t>(got));
-    if (content.size() > most_bytes)
-      throw HostError(
-          fmt::format("{} is too long: a script has at most {} MiB", name, most_bytes >> 20));
-  }
+  Result<std::string> content = read_fully(is_input ? STDIN_FILENO : file.get(), most_bytes);
+  if (content) return *std::move(content);
+  if (content.error() == Errno::fbig)
+    throw HostError(
+        fmt::format("{} is too long: a script has at most {} MiB", name, most_bytes >> 20));
+  throw HostError::from_errno("cannot read " + name, static_cast<int>(content.error()));
 }
 
 std::vector<std::string> place_script(Sandbox& sandbox, const std::vector<Mount>& mounts,

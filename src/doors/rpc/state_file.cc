@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 
-#include "base/descriptor_path.h"
 #include "base/durable_file.h"
 #include "base/guest_folders.h"
 #include "base/host_error.h"
@@ -24,12 +23,9 @@ namespace {
 }
 
 UniqueFd open_to_read(const std::string& path) {
-  const auto found = guest_folders().open(path);
-  if (!found) throw found.error();
-  UniqueFd file(
-      ::open(descriptor_path(*found).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!file) fail(path);
-  return file;
+  auto file = guest_folders().open_to_read(path, O_NONBLOCK);
+  if (!file) throw file.error();
+  return *std::move(file);
 }
 
 }  // namespace

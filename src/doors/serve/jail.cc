@@ -16,15 +16,17 @@ std::filesystem::path folder_of(const std::string& file) {
   return std::filesystem::absolute(file).parent_path();
 }
 
-// Whoever has these has all sessions, also where he may but read them.
+// Whoever has these has all sessions, also where he may but read them; or says what was done.
 void need_apart_from_own(const Options& options) {
-  const std::array places{sandbox::OwnPlace{options.sessions.state_folder, "the folder of states"},
-                          sandbox::OwnPlace{options.isolation.state_folder, "the folder of states"},
-                          sandbox::OwnPlace{options.tokens_file, "the file of tokens"},
-                          sandbox::OwnPlace{options.http.tls_key, "the key of TLS"},
-                          sandbox::OwnPlace{options.ssh_host_key, "the key of SSH"},
-                          sandbox::OwnPlace{options.peers ? options.peers->file() : std::string(),
-                                            "the secret of cells"}};
+  const std::array places{
+      sandbox::OwnPlace{options.sessions.state_folder, "the folder of states"},
+      sandbox::OwnPlace{options.isolation.state_folder, "the folder of states"},
+      sandbox::OwnPlace{options.tokens_file, "the file of tokens"},
+      sandbox::OwnPlace{options.http.tls_key, "the key of TLS"},
+      sandbox::OwnPlace{options.ssh_host_key, "the key of SSH"},
+      sandbox::OwnPlace{options.peer_token_file, "the secret of cells"},
+      sandbox::OwnPlace{options.peers ? options.peers->file() : std::string(), "the list of cells"},
+      sandbox::OwnPlace{options.audit_log ? options.audit_log->file : "", "the audit log"}};
   const auto look = [&](const SandboxOptions& sandbox) {
     for (const Mount& mount : sandbox.mounts) sandbox::need_apart(mount, places);
   };

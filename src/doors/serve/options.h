@@ -64,6 +64,7 @@ struct Options {
   std::optional<cluster::PeerSource> peers;  // the other cells
   std::string peer_authorities;              // of cluster::PeerWire
   std::string peer_token;                    // that they know each other by
+  std::string peer_token_file;               // where that lies
   cluster::OwnerRule owner_rule = cluster::OwnerRule::those_that_answer;
   bool takes_keys = false;                        // of other cells, with their folders
   std::optional<telemetry::Collector> collector;  // of traces

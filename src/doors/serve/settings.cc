@@ -265,6 +265,7 @@ constexpr std::array cell_settings{
             [](Said& to, const Word& word) { to.options.peer_authorities = word.value; }},
     Setting{"--peer-token-file",
             [](Said& to, const Word& word) {
+              to.options.peer_token_file = word.value;
               std::ifstream stream(word.value);
               if (!std::getline(stream, to.options.peer_token) ||
                   to.options.peer_token.size() < 16 ||

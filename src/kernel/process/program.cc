@@ -22,6 +22,15 @@ ProgramTag ProgramStore::add(std::filesystem::path wasm_file, Startup startup,
   return entries_.size();
 }
 
+ProgramTag ProgramStore::add(std::string name, std::weak_ptr<const std::string> wasm) {
+  const MutexLock lock(mutex_);
+  entries_.push_back({.source = Held{std::move(name), std::move(wasm)},
+                      .startup = {},
+                      .program = nullptr,
+                      .origin = ProgramOrigin::user});
+  return entries_.size();
+}
+
 ProgramTag ProgramStore::add(Program program) {
   const MutexLock lock(mutex_);
   entries_.push_back({{}, {}, std::make_shared<const Program>(std::move(program)), {}, {}});
@@ -47,25 +56,36 @@ ProgramStore::Known ProgramStore::known(ProgramTag tag) const {
 
 Result<std::shared_ptr<const Program>> ProgramStore::load(ProgramTag tag,
                                                           const std::function<bool()>& give_up) {
-  std::filesystem::path wasm_file;
+  Source source;
   Startup startup;
   wasm::Interruption interruption{};
   {
     const MutexLock lock(mutex_);
     if (tag == 0 || tag > entries_.size()) return Errno::noexec;
     if (entries_[tag - 1].program) return entries_[tag - 1].program;
-    wasm_file = entries_[tag - 1].wasm_file;
+    source = entries_[tag - 1].source;
     startup = entries_[tag - 1].startup;
     interruption = entries_[tag - 1].interruption;
   }
   // Loaded without the lock: a compile takes long. The module store joins concurrent ones.
-  const auto module = modules_.load(wasm_file, interruption, give_up);
+  const auto module = load_module(source, interruption, give_up);
   if (!module) return module.error().code() == Errno::intr ? Errno::intr : Errno::noexec;
   CLOCHE_ASSIGN(std::shared_ptr<const Program> program, link(*module, std::move(startup)));
   const MutexLock lock(mutex_);
   Entry& entry = entries_[tag - 1];
   if (!entry.program) entry.program = std::move(program);
   return entry.program;
+}
+
+wasm::ModuleStore::Loaded ProgramStore::load_module(const Source& source,
+                                                    wasm::Interruption interruption,
+                                                    const std::function<bool()>& give_up) {
+  if (const auto* const file = std::get_if<std::filesystem::path>(&source))
+    return modules_.load(*file, interruption, give_up);
+  const Held& held = std::get<Held>(source);
+  const std::shared_ptr<const std::string> wasm = held.wasm.lock();
+  if (!wasm) return Error(Errno::noent, held.name);
+  return modules_.load(std::as_bytes(std::span(*wasm)), wasm, held.name, interruption, give_up);
 }
 
 Result<std::shared_ptr<const Program>> ProgramStore::load_bytes(std::span<const std::byte> bytes,

@@ -93,6 +93,8 @@ class ProgramStore {
   ProgramTag add(std::filesystem::path wasm_file, Startup startup = {},
                  wasm::Interruption interruption = wasm::Interruption::epochs,
                  ProgramOrigin origin = ProgramOrigin::system);
+  // The same for bytes of a user's, which are there as long as the file that has this tag is.
+  ProgramTag add(std::string name, std::weak_ptr<const std::string> wasm);
   // The same for one that is there.
   ProgramTag add(Program program);
   // From now on what has this tag starts like this (other memory, another entry).
@@ -122,8 +124,15 @@ class ProgramStore {
   wasm::ModuleStore& modules_;
   wasm::Linker& linker_;
   mutable Mutex mutex_;
+  struct Held {
+    std::string name;
+    std::weak_ptr<const std::string> wasm;
+  };
+  using Source = std::variant<std::filesystem::path, Held>;
+  wasm::ModuleStore::Loaded load_module(const Source& source, wasm::Interruption interruption,
+                                        const std::function<bool()>& give_up);
   struct Entry {
-    std::filesystem::path wasm_file;
+    Source source;
     Startup startup;
     std::shared_ptr<const Program> program;
     wasm::Interruption interruption = wasm::Interruption::epochs;

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/guest_folders.h"
 #include "base/hex.h"
 #include "base/host_error.h"
 #include "base/sha256.h"
@@ -167,9 +168,8 @@ void give_away(const fs::path& folder, Given what = Given::everything) {
   give(folder);
 }
 
-void copy_folder(const fs::path& source, const UniqueFd& to, const fs::path& target) {
-  const UniqueFd from = open_folder(source);
-  if (!from) throw HostError::from_errno(source.string(), errno);
+void copy_folder(const fs::path& source, const UniqueFd& from, const UniqueFd& to,
+                 const fs::path& target) {
   if (const auto copied = warden::copy_tree(from.get(), to.get()); !copied)
     throw HostError::from_errno("copying " + source.string(), copied.error);
   give_away(target);
@@ -283,16 +283,24 @@ std::string ImageStore::import(const fs::path& source, std::string name) {
   Part part(options_.folder);
   UniqueFd root = part.make(files_folder);
   UnpackLimits limits{options_.most_bytes, options_.most_files};
-  const bool is_folder = fs::is_directory(source);
-  UniqueFd opened(::open(source.c_str(), O_RDONLY | O_CLOEXEC | (is_folder ? O_DIRECTORY : 0)));
-  if (!opened) throw HostError::from_errno(source.string(), errno);
+  const auto place = guest_folders().find(source.string(), GuestFolders::LastLink::followed);
+  if (!place) throw place.error();
+  Result<UniqueFd, HostError> opened = open_to_read(*place, source.string());
+  if (!opened) throw opened.error();
+  struct stat of{};
+  if (::fstat(opened->get(), &of) != 0) throw HostError::from_errno(source.string(), errno);
+  // One that guests may write to is copied first: what was found right must be what is unpacked.
+  const bool is_copied = !S_ISDIR(of.st_mode) || place->is_guests;
   UniqueFd content;
-  if (is_folder) {
-    content = std::move(opened);
+  if (!is_copied) {
+    content = *std::move(opened);
+  } else if (S_ISDIR(of.st_mode)) {
+    content = part.make("archive");
+    copy_folder(source, *opened, content, part.folder() / "archive");
   } else {
     content = part.make("archive");
     try {
-      unpack(options_.unpacker, ArchiveKind::archive, opened.get(), content.get(), limits);
+      unpack(options_.unpacker, ArchiveKind::archive, opened->get(), content.get(), limits);
     } catch (const Error& error) {
       throw Error(error.kind(), error.code(), source.string() + ": " + error.what());
     }
@@ -304,8 +312,8 @@ std::string ImageStore::import(const fs::path& source, std::string name) {
     check_machine(found->config);
     for (const UniqueFd& layer : found->layers)
       unpack(options_.unpacker, ArchiveKind::layer, layer.get(), root.get(), limits);
-  } else if (is_folder) {
-    copy_folder(source, root, part.folder() / files_folder);
+  } else if (!is_copied) {
+    copy_folder(source, content, root, part.folder() / files_folder);
   } else {
     fs::remove(part.folder() / files_folder);
     fs::rename(part.folder() / "archive", part.folder() / files_folder);

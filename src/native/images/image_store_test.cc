@@ -3,7 +3,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,6 +18,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/guest_folders.h"
 #include "base/hex.h"
 #include "base/sha256.h"
 #include "native/warden/tree_stream.h"
@@ -120,6 +124,79 @@ TEST_F(Images, AnArchiveOfFilesIsAnImage) {
   store_.remove("small");
   EXPECT_TRUE(store_.list().empty());
   EXPECT_THROW((void)store_.open("small"), Error);
+}
+
+// Whenever that is said, and however often.
+TEST_F(Images, AFolderThatIsHiddenKeepsWhatItsOwnLayerHas) {
+  if (const std::string why = no_unpacking_here(); !why.empty()) GTEST_SKIP() << why;
+  const fs::path lower = archive("1.tar", "mkdir -p a/sub; echo 1 >a/sub/old; echo 1 >a/old");
+  const fs::path upper =
+      archive("2.tar", "mkdir -p a/sub; echo 2 >a/sub/new; echo 2 >a/new; : >a/.wh..wh..opq",
+              "--no-recursion a/new a/sub/new a/.wh..wh..opq a/.wh..wh..opq");
+  const std::string name =
+      store_.import(layout({lower, upper}, std::string(own_architecture())), "");
+  const fs::path files = files_of(name);
+  EXPECT_EQ(content_of(files / "a/sub/new"), "2\n");
+  EXPECT_EQ(content_of(files / "a/new"), "2\n");
+  EXPECT_FALSE(fs::exists(files / "a/old"));
+}
+
+// As a guest does that has the folder by a mount.
+TEST_F(Images, ABlobThatIsWrittenMeanwhileIsWhatItsDigestSaysOrAnError) {
+  if (const std::string why = no_unpacking_here(); !why.empty()) GTEST_SKIP() << why;
+  const fs::path layer = archive("1.tar", "printf right >f");
+  const fs::path source = layout({layer}, std::string(own_architecture()));
+  guest_folders().add(source);
+  const std::string blob = content_of(layer);
+  const std::fstream::off_type at = static_cast<std::fstream::off_type>(blob.find("right"));
+  std::atomic<bool> is_over = false;
+  std::thread guest([&] {
+    std::fstream file(source / "blobs" / "sha256" / digest_of(blob),
+                      std::ios::in | std::ios::out | std::ios::binary);
+    while (!is_over) {
+      for (const char* text : {"wrong", "right"}) file.seekp(at) << text << std::flush;
+    }
+  });
+  for (int times = 0; times < 40; ++times) {
+    try {
+      const std::string name = store_.import(source, "raced");
+      EXPECT_EQ(content_of(files_of(name) / "f"), "right");
+    } catch (const Error&) {
+      // It was wrong when it was copied.
+    }
+  }
+  is_over = true;
+  guest.join();
+  EXPECT_EQ(store_.import(source, ""), "named:1");
+  EXPECT_EQ(content_of(files_of("named:1") / "f"), "right");
+}
+
+// A number is that of a file on its own device.
+TEST_F(Images, FilesOfTwoFileSystemsAreNoLinksOfEachOther) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root mounts";
+  const fs::path source = folder_ / "two";
+  fs::create_directories(source / "a");
+  fs::create_directories(source / "b");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+      ::_exit(2);
+    for (const char* name : {"a", "b"}) {
+      if (::mount("none", (source / name).c_str(), "tmpfs", 0, nullptr) != 0) ::_exit(2);
+      std::ofstream(source / name / "f") << name;
+      fs::create_hard_link(source / name / "f", source / name / "g");
+    }
+    store_.import(source, "two");
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "no mounts here";
+  for (const std::string name : {"a", "b"}) {
+    EXPECT_EQ(content_of(files_of("two") / name / "f"), name);
+    EXPECT_EQ(content_of(files_of("two") / name / "g"), name);
+  }
 }
 
 TEST_F(Images, LayersTakeAwayWhatLowerOnesHave) {

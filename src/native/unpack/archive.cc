@@ -142,7 +142,7 @@ class Unpacker {
     archive_entry_set_fflags(entry, 0, 0);
     // On this machine another user could run it there, as who owns the store.
     if (kind != AE_IFDIR) archive_entry_set_perm(entry, archive_entry_perm(entry) & 01777);
-    if (is_layer_) own_.insert(path);
+    if (is_layer_) own(path);
     if (archive_write_header(out_.get(), entry) < ARCHIVE_WARN) fail(out_.get());
     if (!is_link || archive_entry_size(entry) > 0) copy_data();
     if (archive_write_finish_entry(out_.get()) < ARCHIVE_WARN) fail(out_.get());
@@ -169,8 +169,15 @@ class Unpacker {
     }
   }
 
-  // What lower layers have in the folder goes; what this one has put there stays.
+  // With the folders that are made on the way.
+  void own(std::string path) {
+    while (path != "." && own_.insert(path).second) path = split(path).first;
+  }
+
+  // What lower layers have in the folder goes; what this one has put there stays. Once is enough,
+  // and as often as it is said would take time without end.
   void hide_folder(const std::string& folder) {
+    if (!hidden_.insert(folder).second) return;
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), &::closedir);
     if (!entries) return;
     std::vector<std::string> hidden;
@@ -188,7 +195,8 @@ class Unpacker {
   std::unique_ptr<archive, WriteEnd> out_;
   std::uint64_t bytes_ = 0;
   std::uint64_t files_ = 0;
-  std::set<std::string> own_;  // of this layer
+  std::set<std::string> own_;     // of this layer
+  std::set<std::string> hidden_;  // folders of lower ones
 };
 
 }  // namespace

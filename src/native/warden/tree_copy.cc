@@ -147,7 +147,7 @@ class Copy {
   // remembered become files of their own.
   Outcome linked_file(int from, int to, const char* name, const struct stat& of) {
     for (std::size_t i = 0; i < known_; ++i) {
-      if (links_[i].inode != of.st_ino) continue;
+      if (links_[i].device != of.st_dev || links_[i].inode != of.st_ino) continue;
       std::array<char, 32> path{};
       std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", links_[i].copy.get());
       if (::linkat(AT_FDCWD, path.data(), to, name, AT_SYMLINK_FOLLOW) == 0) return {};
@@ -155,11 +155,13 @@ class Copy {
     }
     CLOCHE_STEP(Step::copy, copy_file(from, to, name, of));
     if (known_ < links_.size())
-      links_[known_++] = {of.st_ino, Fd(::openat(to, name, O_PATH | O_NOFOLLOW | O_CLOEXEC))};
+      links_[known_++] = {of.st_dev, of.st_ino,
+                          Fd(::openat(to, name, O_PATH | O_NOFOLLOW | O_CLOEXEC))};
     return {};
   }
 
   struct Link {
+    dev_t device = 0;
     ino_t inode = 0;
     Fd copy;
   };

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "base/guest_folders.h"
 #include "base/host_error.h"
 #include "base/json_members.h"
+#include "base/read_fully.h"
 #include "base/units.h"
 #include "net/rule.h"
 #include "sandbox/host_folders.h"
@@ -25,7 +25,7 @@ namespace {
 
 using namespace option;
 
-constexpr std::uintmax_t most_certificate_bytes = 4 << 20;
+constexpr std::size_t most_certificate_bytes = 4 << 20;
 
 [[noreturn]] void refuse(std::string_view name, std::string_view wanted, std::string_view given) {
   throw request_error(fmt::format("{} wants {}; not '{}'", name, wanted, given));
@@ -113,13 +113,15 @@ struct Setter {
   }
   void operator()(const FolderPath& kind) const { kind.member(options) = folder_of(name, text); }
   void operator()(const FileContent& kind) const {
-    std::error_code error;
-    const std::uintmax_t size = std::filesystem::file_size(text, error);
-    std::ifstream file(text, std::ios::binary);
-    if (error || !file)
-      throw request_error(fmt::format("{}: cannot read '{}'", name, text), Errno::noent);
-    if (size > most_certificate_bytes) refuse(name, "a file of 4 MiB at most", text);
-    kind.member(options).assign(std::istreambuf_iterator<char>(file), {});
+    const auto file = guest_folders().open_to_read(text);
+    if (!file)
+      throw request_error(fmt::format("{}: cannot read {}", name, file.error().sentence()),
+                          file.error().code());
+    Result<std::string> content = read_fully(file->get(), most_certificate_bytes);
+    if (!content && content.error() == Errno::fbig) refuse(name, "a file of 4 MiB at most", text);
+    if (!content)
+      throw request_error(fmt::format("{}: cannot read '{}'", name, text), content.error());
+    kind.member(options) = *std::move(content);
   }
   void operator()(const Mounts&) const {
     std::string_view rest = text;

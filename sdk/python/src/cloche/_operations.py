@@ -29,6 +29,7 @@ Operation = Generator[Tuple[str, Dict[str, Any]], Any, T]
 Amount = Union[int, float, str]
 
 CHUNK_BYTES = 8 << 20
+MOST_ARCHIVE_BYTES = 256 << 20  # of a folder that is uploaded
 
 
 def create_params(timeout_ms: Amount, fs_limit_bytes: Amount, packages: Iterable[str],
@@ -227,26 +228,50 @@ def upload(local: StrPath, remote: StrPath) -> Operation[None]:
                 append = True
             yield "files.chmod", {"path": remote, "mode": os.fstat(file.fileno()).st_mode & 0o777}
         return
-    archive = io.BytesIO()
+    archive = _Archive(str(source))
     with tarfile.open(fileobj=archive, mode="w") as tar:
         _pack(tar, str(source))
     yield "files.tarIn", {"path": remote, "data": to_base64(archive.getvalue())}
 
 
+class _Archive(io.BytesIO):
+    """One that a request can carry: a file that takes no room may say that it has any number of bytes."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self._source = source
+
+    def write(self, part: Any) -> int:
+        if self.tell() + len(part) > MOST_ARCHIVE_BYTES:
+            raise error_of_name("EFBIG", f"{self._source} has more than {MOST_ARCHIVE_BYTES >> 20} MiB, which is the most"
+                                " of a folder: upload its parts")
+        return super().write(part)
+
+
 def _pack(tar: tarfile.TarFile, source: str) -> None:
-    """Follows no link, also none that a guest puts there meanwhile."""
-    if not hasattr(os, "fwalk"):
+    """Follows no link and waits for no pipe, also none that a guest puts there meanwhile. All of it, or an error."""
+    if os.open not in os.supports_dir_fd or os.listdir not in os.supports_fd:
         tar.add(source, arcname=".", filter=_without_owner)
         return
     with Place(source) as place:
         root = place.open(os.O_RDONLY | os.O_DIRECTORY)
         try:
-            tar.addfile(_member(tar, ".", ".", root))
-            for folder, folders, files, at in os.fwalk(".", dir_fd=root):
-                for name in folders + files:
-                    _pack_one(tar, os.path.join(folder, name), name, at)
+            _pack_folder(tar, ".", root)
         finally:
             os.close(root)
+
+
+def _pack_folder(tar: tarfile.TarFile, path: str, folder: int) -> None:
+    tar.addfile(_member(tar, path, ".", folder))
+    for name in os.listdir(folder):
+        if not stat_bits.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            _pack_one(tar, os.path.join(path, name), name, folder)
+            continue
+        below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            _pack_folder(tar, os.path.join(path, name), below)
+        finally:
+            os.close(below)
 
 
 def _member(tar: tarfile.TarFile, path: str, name: str, at: int) -> tarfile.TarInfo:
@@ -267,7 +292,7 @@ def _pack_one(tar: tarfile.TarFile, path: str, name: str, at: int) -> None:
     if stat_bits.S_ISREG(mode):
         with open(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at), "rb") as file:
             tar.addfile(_without_owner(tar.gettarinfo(arcname=path, fileobj=file)), file)
-    elif stat_bits.S_ISDIR(mode) or stat_bits.S_ISLNK(mode) or stat_bits.S_ISFIFO(mode):
+    elif stat_bits.S_ISLNK(mode) or stat_bits.S_ISFIFO(mode):
         tar.addfile(_member(tar, path, name, at))
 
 

@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <fstream>
 #include <utility>
 
 #include "base/error.h"
+#include "base/guest_folders.h"
 #include "base/host_error.h"
+#include "base/read_fully.h"
 #include "doors/mcp/message.h"
 
 namespace cloche::mcp::mount {
@@ -145,6 +145,30 @@ ToolServerConfig server_of(const std::string& name, const Entry& entry) {
   return server;
 }
 
+// What it names is started outside of all sandboxes: no guest is to write it.
+std::string text_of(const std::string& path) {
+  const auto fail = [](const HostError& problem) {
+    throw HostError("--mount-tools: cannot read " + std::string(problem.sentence()),
+                    problem.code());
+  };
+  const auto place = guest_folders().find(path, GuestFolders::LastLink::followed);
+  if (!place) fail(place.error());
+  if (place->is_guests)
+    throw HostError(fmt::format("--mount-tools: {} lies in a folder that guests may write to, and "
+                                "names programs that this machine starts: have it elsewhere",
+                                path),
+                    Errno::acces);
+  const auto file = open_to_read(*place, path);
+  if (!file) fail(file.error());
+  Result<std::string> text = read_fully(file->get(), config_limit_bytes);
+  if (!text && text.error() == Errno::fbig)
+    throw request_error(
+        fmt::format("--mount-tools: {} has more than {} bytes", path, config_limit_bytes));
+  if (!text) fail(HostError::from_errno(path, static_cast<int>(text.error())));
+  if (text->empty()) throw request_error(fmt::format("--mount-tools: {} is empty", path));
+  return *std::move(text);
+}
+
 }  // namespace
 
 std::vector<ToolServerConfig> read_tool_config(std::string_view text, const Variables& variables) {
@@ -167,17 +191,7 @@ std::vector<ToolServerConfig> read_tool_config(std::string_view text, const Vari
 }
 
 std::vector<ToolServerConfig> load_tool_config(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text(config_limit_bytes + 1, '\0');
-  if (file) file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file.is_open() || file.bad())
-    throw HostError::from_errno(fmt::format("--mount-tools: cannot read {}", path), errno);
-  if (file.gcount() == 0) throw request_error(fmt::format("--mount-tools: {} is empty", path));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > config_limit_bytes)
-    throw request_error(
-        fmt::format("--mount-tools: {} has more than {} bytes", path, config_limit_bytes));
+  const std::string text = text_of(path);
   try {
     return read_tool_config(text, [](const std::string& name) -> std::optional<std::string> {
       const char* value =

@@ -35,7 +35,8 @@ using Variables = std::function<std::optional<std::string>(const std::string& na
 // member.
 std::vector<ToolServerConfig> read_tool_config(std::string_view text, const Variables& variables);
 
-// The same of a file of this machine, with this process's variables. Throws Error.
+// The same of a file of this machine, with this process's variables. Throws Error: EACCES for one
+// that guests may write (guest_folders()).
 std::vector<ToolServerConfig> load_tool_config(const std::string& path);
 
 }  // namespace cloche::mcp::mount

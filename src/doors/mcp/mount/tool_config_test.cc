@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "base/guest_folders.h"
+#include "base/temp_dir_testing.h"
 
 namespace cloche::mcp::mount {
 namespace {
@@ -71,6 +73,21 @@ TEST(ToolConfig, SaysWhatIsWrong) {
     EXPECT_THAT(fault_of(std::string(R"({"mcpServers": {"a": {"command": "x", "timeout_s": )") +
                          time + "}}}"),
                 HasSubstr("'timeout_s'"));
+  }
+}
+
+// What a guest had written there would be started on this machine, outside of all sandboxes.
+TEST(ToolConfig, IsNoneThatGuestsMayWrite) {
+  const TempDir folder;
+  folder.write("tools.json", R"({"mcpServers": {"a": {"command": "x"}}})");
+  EXPECT_EQ(load_tool_config(folder.path() / "tools.json").size(), 1U);
+  guest_folders().add(folder.path());
+  try {
+    (void)load_tool_config(folder.path() / "tools.json");
+    FAIL();
+  } catch (const Error& problem) {
+    EXPECT_EQ(problem.code(), Errno::acces);
+    EXPECT_THAT(std::string(problem.sentence()), HasSubstr("a folder that guests may write to"));
   }
 }
 

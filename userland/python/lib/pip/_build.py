@@ -159,8 +159,8 @@ class Archive:
     def sha256(self):
         return self.link.hashes.get("sha256") or self.local().sha256()
 
-    def install(self, target, scripts, direct=False):
-        self.local().install(target, scripts, direct=direct)
+    def stage(self, change, target, scripts, direct=False):
+        return self.local().stage(change, target, scripts, direct=direct)
 
 
 def of_archive(path, builder, origin):

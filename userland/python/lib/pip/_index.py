@@ -91,13 +91,14 @@ class RemoteWheel:
                 self._requirements = requirements_of(email.parser.Parser().parsestr(text, headersonly=True))
         return self._requirements
 
-    def install(self, target, scripts, direct=False):
+    def stage(self, change, target, scripts, direct=False):
         try:
-            self.local().install(target, scripts, direct=direct)
+            return self.local().stage(change, target, scripts, direct=direct)
         except OSError as error:
+            change.clear()
             if not self.fetcher.makes_room_for(error):
                 raise
-            self.local().install(target, scripts, direct=direct)
+            return self.local().stage(change, target, scripts, direct=direct)
 
 
 class Index:

@@ -5,6 +5,7 @@ import sys
 
 from . import _settings, _site, _wheel
 from ._build import Builder
+from ._change import Change
 from ._errors import PipError
 from ._requirements import Asked
 from ._resolve import Resolver, applies
@@ -130,23 +131,32 @@ def _standard(requirements, registry, installed):
 
 
 def _put(candidate, installed, target, options):
+    folder = target or _site.wheel_folder()
+    scripts = os.path.join(target, "bin") if target else _site.script_folder()
     before = installed.get(candidate.name)
-    if before is not None:
-        if not options.quiet:
-            print(f"  Attempting uninstall: {candidate.name}\n    Found existing installation: {before.name} {before.version}")
-        _take_away(before)
-        if not options.quiet:
-            print(f"    Successfully uninstalled {before.name}-{before.version}")
     try:
         if candidate.entry is not None:
+            if before is not None:
+                _replace(before, options)
             _site.link(candidate.name)
             if target or _site.in_virtual_environment():
-                _link_into(candidate, target or _site.wheel_folder())
-        else:
-            candidate.wheel.install(target or _site.wheel_folder(), os.path.join(target, "bin") if target else _site.script_folder(),
-                                    direct=candidate.direct)
+                _link_into(candidate, folder)
+            return
+        with Change(folder) as change:
+            made = candidate.wheel.stage(change, folder, scripts, direct=candidate.direct)
+            if before is not None:
+                _replace(before, options, change)
+            made.place()
     except OSError as error:
         raise PipError(f"Could not install {candidate.name} due to an OSError: {error}") from None
+
+
+def _replace(before, options, change=None):
+    if not options.quiet:
+        print(f"  Attempting uninstall: {before.key}\n    Found existing installation: {before.name} {before.version}")
+    _take_away(before, change)
+    if not options.quiet:
+        print(f"    Successfully uninstalled {before.name}-{before.version}")
 
 
 def _link_into(candidate, target):
@@ -159,7 +169,8 @@ def _link_into(candidate, target):
             os.symlink(os.path.join(source, name), place)
 
 
-def _take_away(distribution):
+def _take_away(distribution, change=None):
+    """`change`: what can be taken back is."""
     if distribution.of_registry:
         _site.unlink(distribution.key)
     elif os.path.islink(os.path.join(distribution.folder, distribution.info)):
@@ -167,9 +178,9 @@ def _take_away(distribution):
         for name in os.listdir(distribution.folder):
             path = os.path.join(distribution.folder, name)
             if os.path.islink(path) and os.path.dirname(os.readlink(path)) == source:
-                os.unlink(path)
+                (change.take if change else os.unlink)(path)
     else:
-        _wheel.remove(distribution, os.path.dirname(_site.script_folder()))
+        _wheel.remove(distribution, os.path.dirname(_site.script_folder()), change)
 
 
 def uninstall(options):

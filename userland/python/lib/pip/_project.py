@@ -3,16 +3,20 @@ tool. Its packages are found as setuptools finds them: below src/, or the folder
 """
 import ast
 import configparser
+import csv
 import email.parser
+import io
 import json
 import os
 import re
 import shutil
 
 from ._build import NoBackend
+from ._change import Staged
 from ._errors import PipError
 from ._resolve import parse_requirement
-from ._vendor.packaging.utils import canonicalize_name
+from ._vendor.packaging.utils import InvalidName, canonicalize_name
+from ._vendor.packaging.version import InvalidVersion, Version
 from ._wheel import _LAUNCHER, script_targets
 
 _NOT_PLAIN = {"dependencies", "optional-dependencies", "scripts", "entry-points"}  # where a project computes these, they are not read here
@@ -23,6 +27,11 @@ class Project:
     def __init__(self, path):
         self.path = os.path.realpath(path)
         self.name, self.version, self.requires, self.extras, self.scripts, self.folder, self.summary = self._read()
+        try:  # they become names of files
+            canonicalize_name(self.name, validate=True)
+            Version(self.version)
+        except (InvalidName, InvalidVersion, TypeError) as error:
+            raise PipError(f"{self.path}: {error}") from None
 
     def _read(self):
         file = os.path.join(self.path, "pyproject.toml")
@@ -127,37 +136,41 @@ class _Installable:
         self.project, self.editable = project, editable
         self.path = project.path
 
-    def install(self, target, scripts, direct=True):
-        project, names = self.project, []
-        info = f"{re.sub(r'[-_.]+', '_', project.name)}-{project.version}.dist-info"
-        os.makedirs(os.path.join(target, info), exist_ok=True)
-
-        def write(path, text):
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-            names.append(os.path.relpath(path, target))
-
+    def stage(self, change, target, scripts, direct=True):
+        project, staged = self.project, Staged(change)
+        info = os.path.join(target, f"{re.sub(r'[-_.]+', '_', project.name)}-{project.version}.dist-info")
         if self.editable:
-            write(os.path.join(target, f"__editable__.{project.name}.pth"), project.folder + "\n")
+            staged.add_text(os.path.join(target, f"__editable__.{project.name}.pth"), project.folder + "\n")
         else:
             for name in project.modules():
-                self._copy(os.path.join(project.folder, name), os.path.join(target, name), target, names)
+                for source in _files_of(os.path.join(project.folder, name)):
+                    made = change.new()
+                    shutil.copyfile(source, made)
+                    staged.add(os.path.join(target, os.path.relpath(source, project.folder)), made)
         for name, fields in script_targets("[console_scripts]\n" + project.scripts):
-            write(os.path.join(scripts, name), _LAUNCHER.format(**fields))
-            os.chmod(os.path.join(scripts, name), 0o755)
-        write(os.path.join(target, info, "METADATA"), project.metadata())
-        write(os.path.join(target, info, "INSTALLER"), "pip\n")
-        write(os.path.join(target, info, "direct_url.json"),
-              json.dumps({"dir_info": {"editable": True} if self.editable else {}, "url": "file://" + project.path}))
-        write(os.path.join(target, info, "RECORD"), "".join(f"{name},,\n" for name in [*names, f"{info}/RECORD"]))
+            staged.add_text(os.path.join(scripts, name), _LAUNCHER.format(**fields), executable=True)
+        staged.add_text(os.path.join(info, "METADATA"), project.metadata())
+        staged.add_text(os.path.join(info, "INSTALLER"), "pip\n")
+        staged.add_text(os.path.join(info, "direct_url.json"),
+                        json.dumps({"dir_info": {"editable": True} if self.editable else {}, "url": "file://" + project.path}))
+        record = os.path.join(info, "RECORD")
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows((os.path.relpath(path, target), "", "") for path in [*staged.paths(), record])
+        staged.add_text(record, out.getvalue())
+        return staged
 
-    @staticmethod
-    def _copy(source, to, target, names):
-        if not os.path.isdir(source):
-            shutil.copyfile(source, to)
-            names.append(os.path.relpath(to, target))
-            return
-        shutil.copytree(source, to, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
-        for folder, _, files in os.walk(to):
-            names += [os.path.relpath(os.path.join(folder, file), target) for file in files]
+
+def _files_of(path):
+    """Of a module or a package, each folder once, however links lead."""
+    if not os.path.isdir(path):
+        yield path
+        return
+    seen = set()
+    for folder, folders, files in os.walk(path, followlinks=True):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        real = os.path.realpath(folder)
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        yield from (os.path.join(folder, name) for name in files if not name.endswith(".pyc"))

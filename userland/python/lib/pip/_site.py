@@ -8,6 +8,7 @@ import sys
 
 from _cloche.host import door
 
+from ._errors import PipError
 from ._metadata import requirements_of
 from ._vendor.packaging.utils import canonicalize_name
 
@@ -46,8 +47,8 @@ class Distribution:
         self.folder, self.info = folder, info
         with open(os.path.join(folder, info, "METADATA"), encoding="utf-8", errors="replace") as file:
             self.metadata = email.parser.Parser().parse(file, headersonly=True)
-        self.name = self.metadata["Name"]
-        self.version = self.metadata["Version"]
+        self.name = self.metadata["Name"] or ""
+        self.version = self.metadata["Version"] or ""
         self.key = canonicalize_name(self.name)
 
     @property
@@ -59,12 +60,14 @@ class Distribution:
 
     def files(self):
         """Names in RECORD, relative to `folder`."""
+        import csv
         try:
             with open(os.path.join(self.folder, self.info, "RECORD"), encoding="utf-8", newline="") as file:
-                import csv
                 return [row[0] for row in csv.reader(file) if row]
         except FileNotFoundError:
             return []
+        except (csv.Error, UnicodeDecodeError):
+            raise PipError(f"The RECORD of {self.name} {self.version} in {self.folder} is damaged: remove its files by hand.") from None
 
     def has(self, name):
         return os.path.exists(os.path.join(self.folder, self.info, name))
@@ -105,7 +108,7 @@ def installed(paths=None):
                     distribution = Distribution(folder, name)
                 except OSError:
                     continue
-                if distribution.name:
+                if distribution.name and distribution.version:  # or it is none of whom anything is known
                     found.setdefault(distribution.key, distribution)
     return found
 

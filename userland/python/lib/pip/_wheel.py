@@ -14,12 +14,16 @@ import sys
 import zipfile
 import zlib
 
+from ._change import Staged
 from ._errors import PipError
 from ._metadata import requirements_of
 from ._vendor.packaging.specifiers import InvalidSpecifier, SpecifierSet
-from ._vendor.packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from ._vendor.packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from ._vendor.packaging.version import InvalidVersion, Version
 
 PYTHON = "3.15.0"
+_CHUNK_BYTES = 1 << 17
+_MOST_TEXT_BYTES = 64 << 20  # of what is read as a whole
 # What zipfile says of an archive that has come to harm, is encrypted or packed by other means.
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError, struct.error, UnicodeError)
 _INTERPRETERS = {"py2.py3", "py3"} | {f"{kind}3{minor}" for kind in ("py", "cp") for minor in range(16)}
@@ -64,7 +68,8 @@ class Wheel:
         if self._metadata is None:
             with self._open() as box:
                 try:
-                    text = box.read(self.info_folder(box) + "/METADATA")
+                    with box.open(self.info_folder(box) + "/METADATA") as file:
+                        text = file.read(_MOST_TEXT_BYTES)
                 except KeyError:
                     raise PipError(f"Wheel '{self.file_name}' is invalid: it has no METADATA.") from None
                 except (OSError, *_DAMAGE):
@@ -83,10 +88,25 @@ class Wheel:
         with open(self.path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
-    def install(self, target, scripts, direct=False):
-        """Unpacks it; the files of an installation that fails are removed. `direct`: named as a file, which is noted."""
+    def stage(self, change, target, scripts, direct=False):
+        """Unpacks and checks it in the change's own folder; `place` of what it gives puts that where it belongs. `direct`: named as a
+        file, which is noted.
+        """
         with self._open() as box:
-            _Unpacking(self, box, target, scripts, direct).run()
+            return _Unpacking(self, box, change, target, scripts, direct).run()
+
+    def check_names(self, info):
+        """That what it says of itself is of no other distribution."""
+        said = self.metadata["Name"], self.metadata["Version"]
+        try:
+            same = said[0] and said[1] and canonicalize_name(said[0]) == self.name and Version(said[1]) == Version(self.version)
+        except InvalidVersion:
+            same = False
+        if not same:
+            raise PipError(f"Wheel '{self.file_name}' is invalid: its METADATA is of {said[0]} {said[1]}.")
+        whole = info.removesuffix(".dist-info")
+        if canonicalize_name(whole.rpartition("-")[0] or whole) != self.name:
+            raise PipError(f"Wheel '{self.file_name}' is invalid: its folder {info} is of another distribution.")
 
 
 def fits(tags):
@@ -117,92 +137,123 @@ def incompatibility(wheel):
 
 
 class _Unpacking:
-    def __init__(self, wheel, box, target, scripts, direct):
-        self.wheel, self.box, self.target, self.scripts, self.direct = wheel, box, target, scripts, direct
+    """Unpacks a wheel into a change's own folder, and checks it."""
+
+    def __init__(self, wheel, box, change, target, scripts, direct):
+        self.wheel, self.box, self.change, self.target, self.scripts, self.direct = wheel, box, change, target, scripts, direct
         self.info = wheel.info_folder(box)
-        self.rows = []
-        self.made = []
+        self.staged = Staged(change)
+        self.rows = {}  # of RECORD, by the path
 
     def run(self):
         try:
             self._unpack()
-        except BaseException:
-            for path in self.made:
-                try:
-                    os.unlink(path)
-                except OSError:
-                    pass
-            raise
+        except _DAMAGE:
+            raise self._refusal("a file in it is damaged") from None
+        return self.staged
 
     def _unpack(self):
+        self.wheel.check_names(self.info)
         recorded = self._record()
         data = self.info.removesuffix(".dist-info") + ".data/"
         for member in self.box.infolist():
             name = member.filename
             if member.is_dir() or name == f"{self.info}/RECORD" or name.endswith((".jws", ".p7s")):
                 continue
-            content = self.box.read(member)
-            self._check(name, content, recorded)
-            self._place(name, content, data, executable=bool(member.external_attr >> 16 & 0o111))
+            place = self._place_of(name, data, executable=bool(member.external_attr >> 16 & 0o111))
+            if place is not None:
+                with self.box.open(member) as file:
+                    self._make(*place, file, name, recorded.get(name, ""))
         for name, target in self._entry_points():
-            self._write(self.scripts, name, _LAUNCHER.format(**target).encode(), executable=True)
-        self._write(self.target, f"{self.info}/INSTALLER", b"pip\n")
+            self._make_text(self.scripts, name, _LAUNCHER.format(**target), executable=True)
+        self._make_text(self.target, f"{self.info}/INSTALLER", "pip\n")
         if self.direct:
             record = self.wheel.record or {"archive_info": {"hashes": {"sha256": self.wheel.sha256()}}, "url": self.wheel.origin}
-            self._write(self.target, f"{self.info}/direct_url.json", json.dumps(record).encode())
+            self._make_text(self.target, f"{self.info}/direct_url.json", json.dumps(record))
+        record = os.path.normpath(os.path.join(self.target, self.info, "RECORD"))
+        self.rows.pop(record, None)
         out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows([*self.rows, (f"{self.info}/RECORD", "", "")])
-        self._write(self.target, f"{self.info}/RECORD", out.getvalue().encode())
+        csv.writer(out, lineterminator="\n").writerows([*self.rows.values(), (f"{self.info}/RECORD", "", "")])
+        self._make_text(self.target, f"{self.info}/RECORD", out.getvalue())
 
     def _record(self):
         try:
-            text = self.box.read(f"{self.info}/RECORD").decode("utf-8", "replace")
+            text = self._small("RECORD").decode("utf-8", "replace")
         except KeyError:
-            raise PipError(f"Wheel '{self.wheel.file_name}' is invalid: it has no RECORD.") from None
-        return {row[0]: row[1] for row in csv.reader(io.StringIO(text)) if len(row) >= 2}
+            raise self._refusal("it has no RECORD") from None
+        try:
+            return {row[0]: row[1] for row in csv.reader(io.StringIO(text)) if len(row) >= 2}
+        except csv.Error:
+            raise self._refusal("its RECORD is damaged") from None
 
-    def _check(self, name, content, recorded):
-        kind, _, digest = recorded.get(name, "").partition("=")
-        if kind in hashlib.algorithms_guaranteed and digest:
-            own = base64.urlsafe_b64encode(hashlib.new(kind, content).digest()).rstrip(b"=").decode()
-            if own != digest.rstrip("="):
-                raise PipError(f"Wheel '{self.wheel.file_name}' is damaged: {name} is not the file that its RECORD names.")
+    def _small(self, name):
+        with self.box.open(f"{self.info}/{name}") as file:
+            content = file.read(_MOST_TEXT_BYTES + 1)
+        if len(content) > _MOST_TEXT_BYTES:
+            raise self._refusal(f"its {name} has more than {_MOST_TEXT_BYTES >> 20} MiB")
+        return content
 
-    def _place(self, name, content, data, executable):
+    def _place_of(self, name, data, executable):
+        """(folder, name in it, whether it is executed, whether it is a script); None: nowhere."""
         if not name.startswith(data):
-            return self._write(self.target, name, content)
+            return self.target, name, False, False
         kind, _, rest = name.removeprefix(data).partition("/")
         if kind in ("purelib", "platlib"):
-            self._write(self.target, rest, content)
-        elif kind == "scripts":
-            if content.startswith(b"#!python"):
-                content = b"#!" + interpreter().encode() + content[content.find(b"\n"):]
-            self._write(self.scripts, rest, content, executable=True)
-        elif kind == "data":
-            self._write(os.path.dirname(self.scripts), rest, content, executable)
+            return self.target, rest, False, False
+        if kind == "scripts":
+            return self.scripts, rest, True, True
+        if kind == "data":
+            return os.path.dirname(self.scripts), rest, executable, False
+        return None
 
-    def _write(self, folder, name, content, executable=False):
+    def _make(self, folder, name, executable, script, file, member, recorded):
+        kind, _, digest = recorded.partition("=")
+        told = hashlib.new(kind) if kind in hashlib.algorithms_guaranteed and digest and not kind.startswith("shake_") else None
+        made, own, size = self.change.new(), hashlib.sha256(), 0
+        with open(made, "wb") as out:
+            while chunk := file.read(_CHUNK_BYTES):
+                if told:
+                    told.update(chunk)
+                if script and size == 0 and chunk.startswith(b"#!python"):
+                    chunk = b"#!" + interpreter().encode() + b"\n" + chunk.partition(b"\n")[2]
+                own.update(chunk)
+                out.write(chunk)
+                size += len(chunk)
+        if told and _text_of(told) != digest.rstrip("="):
+            raise PipError(f"Wheel '{self.wheel.file_name}' is damaged: {member} is not the file that its RECORD names.")
+        self._add(folder, name, made, executable, own, size)
+
+    def _make_text(self, folder, name, text, executable=False):
+        content = text.encode("utf-8", "surrogateescape")
+        made = self.change.new()
+        with open(made, "wb") as out:
+            out.write(content)
+        self._add(folder, name, made, executable, hashlib.sha256(content), len(content))
+
+    def _add(self, folder, name, made, executable, digest, size):
         path = os.path.normpath(os.path.join(folder, name))
         if not path.startswith(os.path.normpath(folder) + os.sep):
-            raise PipError(f"Wheel '{self.wheel.file_name}' is invalid: {name!r} would lie outside of {folder}.")
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        if os.path.islink(path):
-            os.unlink(path)
-        with open(path, "wb") as file:
-            file.write(content)
-        self.made.append(path)
-        if executable:
-            os.chmod(path, 0o755)
-        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-        if not name.endswith(".dist-info/RECORD"):
-            self.rows.append((os.path.relpath(path, self.target), f"sha256={digest}", str(len(content))))
+            raise self._refusal(f"{name!r} would lie outside of {folder}")
+        below = os.path.relpath(path, self.target)
+        first = below.split(os.sep)[0]
+        if first.endswith(".dist-info") and first != self.info and os.path.lexists(os.path.join(self.target, first)):
+            raise self._refusal(f"{name!r} belongs to another distribution, which is installed")
+        self.staged.add(path, made, executable)
+        self.rows[path] = below, f"sha256={_text_of(digest)}", str(size)
+
+    def _refusal(self, why):
+        return PipError(f"Wheel '{self.wheel.file_name}' is invalid: {why}.")
 
     def _entry_points(self):
         try:
-            text = self.box.read(f"{self.info}/entry_points.txt").decode()
+            text = self._small("entry_points.txt").decode()
         except KeyError:
             return []
         return script_targets(text)
+
+
+def _text_of(digest):
+    return base64.urlsafe_b64encode(digest.digest()).rstrip(b"=").decode()
 
 
 _LAUNCHER = """#!{python}
@@ -222,21 +273,30 @@ def script_targets(text):
     """(name, fields of the launcher) of the console scripts in an entry_points.txt."""
     parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=False)
     parser.optionxform = str
-    parser.read_string(text)
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        raise PipError("The list of its entry points is damaged.") from None
     found = []
     for section in ("console_scripts", "gui_scripts"):
         for name, target in (parser.items(section) if parser.has_section(section) else ()):
             module, _, call = target.split("[")[0].strip().partition(":")
-            call = call.strip()
-            if module and call and "/" not in name:
-                found.append((name, {"python": interpreter(), "module": module.strip(), "first": call.split(".")[0], "call": call}))
+            module, call = module.strip(), call.strip()
+            if "/" in name or "\0" in name or name in (".", "..") or not all(map(_is_dotted_name, (module, call))):
+                raise PipError(f"Invalid script entry point: {name!r} = {target!r}")
+            found.append((name, {"python": interpreter(), "module": module, "first": call.split(".")[0], "call": call}))
     return found
 
 
-def remove(distribution, prefix):
+def _is_dotted_name(text):
+    return bool(text) and all(part.isidentifier() for part in text.split("."))
+
+
+def remove(distribution, prefix, change=None):
     """Removes the files of an installed wheel, and folders that are empty then. What its RECORD names elsewhere than in its folder or
-    below `prefix` stays: a wheel may have brought that RECORD as one of its files.
+    below `prefix` stays: a wheel may have brought that RECORD as one of its files. `change`: what can be taken back is.
     """
+    take = change.take if change else os.unlink
     folders = set()
     own = tuple(os.path.normpath(place) + os.sep for place in (distribution.folder, prefix))
     for name in distribution.files():
@@ -244,14 +304,19 @@ def remove(distribution, prefix):
         if not path.startswith(own):
             continue
         try:
-            os.unlink(path)
+            if not os.path.isdir(path) or os.path.islink(path):
+                take(path)
         except OSError:
             pass
         cache = os.path.join(os.path.dirname(path), "__pycache__")
         if path.endswith(".py") and os.path.isdir(cache):
             shutil.rmtree(cache, ignore_errors=True)
         folders.add(os.path.dirname(path))
-    shutil.rmtree(os.path.join(distribution.folder, distribution.info), ignore_errors=True)
+    info = os.path.join(distribution.folder, distribution.info)
+    if change:
+        change.take(info)
+    else:
+        shutil.rmtree(info, ignore_errors=True)
     home = os.path.normpath(distribution.folder)
     for folder in sorted(folders, key=len, reverse=True):
         while folder.startswith(home + os.sep):
