@@ -83,8 +83,11 @@ def _tell_of_newer(new, requirements, indexes):
     """Where something was asked for by its name alone, and the newest that there is has no wheel for this Python."""
     named = {_site.normal_name(requirement.name) for requirement in requirements if not requirement.specifier}
     for candidate in new:
-        newest = max((found for index in indexes if (found := getattr(index, "newest", {}).get(candidate.name))), default=None)
-        if candidate.name in named and candidate.entry is None and newest is not None and newest > candidate.version:
+        if candidate.name not in named or candidate.entry is not None:
+            continue
+        ready = {found.version for index in indexes for found in index.candidates(candidate.name) if not found.built}
+        newest = max((found for index in indexes if (found := index.newest.get(candidate.name))), default=None)
+        if newest is not None and newest > candidate.version and newest not in ready:
             print(f"WARNING: {candidate.name} {newest} has no wheel that can be used here: {candidate.version} is taken", file=sys.stderr)
 
 
