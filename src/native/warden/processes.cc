@@ -326,8 +326,8 @@ int Processes::begin_turn(pid_t pid, std::uint32_t turn) noexcept {
 // for those that do not, and go on after them.
 void Processes::pause(std::span<const pid_t> waiting) noexcept {
   constexpr int most_looks = 5000;  // one that waits for a disk stops later
-  constexpr int looks_for_parents = 200;
   constexpr int parent_place = 4;
+  const std::uint64_t parents_stop_by = since_boot_ns() + second_ns / 2;
   const auto is_waiting = [&](pid_t pid) {
     return std::find(waiting.begin(), waiting.end(), pid) != waiting.end();
   };
@@ -340,7 +340,8 @@ void Processes::pause(std::span<const pid_t> waiting) noexcept {
       const bool is_new = std::find(paused_.begin(), known, pid) == known;
       if (is_new && paused_count_ < paused_.size()) {
         const auto parent = static_cast<pid_t>(Stat(pid).number(parent_place));
-        if (looks < looks_for_parents && parent > 1 && !is_waiting(parent) && !is_stopped(parent)) {
+        if (parent > 1 && !is_waiting(parent) && !is_stopped(parent) && looks < most_looks / 2 &&
+            since_boot_ns() < parents_stop_by) {
           found = true;
           return;
         }
