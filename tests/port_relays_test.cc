@@ -6,12 +6,17 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <condition_variable>
+#include <latch>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "base/clock_testing.h"
 #include "base/refused_threads_testing.h"
+#include "cloche/folder_watch.h"
 #include "cloche/live_run.h"
 #include "sandbox_testing.h"
 
@@ -119,7 +124,7 @@ class PortRelaysTest : public ::testing::Test {
   void SetUp() override {
     session_ = std::make_shared<session::Session>(session::Facts{},
                                                   session::Twin{testing::make_sandbox(), nullptr},
-                                                  session::SteadyTime::max(), host_clock());
+                                                  session::SteadyTime::max(), clock_);
     LiveRunOptions options;
     options.command.argv = {"python3", "-c", server_inside};
     options.command.output = [this](Stream, std::string_view bytes) {
@@ -137,18 +142,19 @@ class PortRelaysTest : public ::testing::Test {
     more_.wait(lock, [&] { return said_.find(word) != std::string::npos; });
   }
 
+  PortRelays::Wish wish_of(http::Request request, const std::string& owner = "",
+                           const std::string& box = "box") {
+    request.target = request.path;
+    return {.id = box,
+            .owner = owner,
+            .use = session::Session::use(session_),
+            .port = port,
+            .request = request_for_server(request).value(),
+            .last_words = "nobody"};
+  }
   Result<void> try_to_ask(PortRelays& relays, Client& client, http::Request request,
                           const std::string& owner = "", const std::string& box = "box") {
-    request.target = request.path;
-    const auto asked = request_for_server(request);
-    if (!asked) return Errno::inval;
-    return relays.start({.id = box,
-                         .owner = owner,
-                         .use = session::Session::use(session_),
-                         .port = port,
-                         .request = *asked,
-                         .last_words = "nobody"},
-                        client);
+    return relays.start(wish_of(std::move(request), owner, box), client);
   }
   void ask(PortRelays& relays, Client& client, http::Request request) {
     ASSERT_TRUE(try_to_ask(relays, client, std::move(request)));
@@ -171,6 +177,7 @@ class PortRelaysTest : public ::testing::Test {
     return request;
   }
 
+  ManualClock clock_;
   std::shared_ptr<session::Session> session_;
   std::unique_ptr<LiveRun> server_;
   std::mutex mutex_;
@@ -299,6 +306,37 @@ TEST_F(PortRelaysTest, OneOwnersLeavePlacesToOthers) {
   Client another;
   EXPECT_TRUE(try_to_ask(relays, another, get("/half"), "bob", "e"));
   EXPECT_EQ(another.hear(8), "HTTP/1.1");
+}
+
+// As where a sandbox is deleted: who connects holds it, and is left once that is done.
+TEST_F(PortRelaysTest, ASandboxMayEndWhileSomebodyConnects) {
+  PortRelays relays({.stall = hours(1), .silence = hours(1)});
+  const session::Session::Use use = session::Session::use(session_);
+  std::latch is_held(1), goes_on(1);
+  // Told under the kernel's lock, which a connection wants.
+  const auto watch = use->files().watch("/workspace", WatchDepth::folder, [&] {
+    is_held.count_down();
+    goes_on.wait();
+  });
+  ASSERT_TRUE(watch);
+  std::thread holder([&] { EXPECT_TRUE(use->files().write("/workspace/file", "")); });
+  is_held.wait();
+  Client client;
+  PortRelays::Wish wish = wish_of(get("/half"));
+  std::thread caller([&] { EXPECT_TRUE(relays.start(std::move(wish), client)); });
+  std::atomic<bool> is_dropped = false;
+  std::thread dropper([&] {
+    while (!is_dropped) relays.drop("box");
+  });
+  // Its use of the session is given back then.
+  const session::WallTime before = session_->last_activity();
+  while (session_->last_activity() == before) clock_.advance(milliseconds(1));
+  is_dropped = true;
+  dropper.join();
+  goes_on.count_down();
+  caller.join();
+  holder.join();
+  EXPECT_EQ(client.hear(8), "");
 }
 
 }  // namespace

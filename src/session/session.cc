@@ -140,6 +140,7 @@ Session::Use::~Use() {
 }
 
 Session::Use Session::use(const std::shared_ptr<Session>& session) {
+  Use use;  // lets go of the session after the lock
   ReleasableMutexLock lock(session->mutex_);
   if (session->status_ != Status::running || session->leaving_) return {};
   if (session->sandbox_ && !session->sandbox_->why_ended().empty()) {
@@ -150,18 +151,16 @@ Session::Use Session::use(const std::shared_ptr<Session>& session) {
       return {};
   }
   ++session->uses_;
+  use.session_ = session;
   session->last_activity_ = session->clock_.now();
   if (!session->sandbox_) {
     lock.unlock();
     session->load();
     lock.lock();
-    if (session->status_ != Status::running || !session->sandbox_) {
-      lock.unlock();
-      session->release();
-      return {};
-    }
+    if (session->status_ != Status::running || !session->sandbox_) return {};
   }
-  return {session, session->sandbox_};
+  use.sandbox_ = session->sandbox_;
+  return use;
 }
 
 void Session::let_go_of_ended() {

@@ -509,6 +509,18 @@ with server.Server(*words) as one:
   EXPECT_EQ(ended.said, "True 1\n500 True\n500 True\n409 200\n");
 }
 
+TEST_F(LinuxEngine, ATemplateForE2BOutlivesItsWarden) {
+  const Ended ended = python(std::string(wardens) + R"py(
+with server.Server("serve", "--token", "t", "--e2b-template", "small=small") as one:
+    def begin():
+        return one.ask("POST", "/sandboxes", {"templateID": "small"}, headers={"X-API-KEY": "t"})[0]
+    print(begin())
+    end_wardens(one)
+    server.until(lambda: begin() == 201, "there is one of another warden")
+)py");
+  EXPECT_EQ(ended.said, "201\n");
+}
+
 TEST_F(LinuxEngine, IsATemplateOfProgramsForE2B) {
   const std::string words = test_image_has_python() ? " --python" : "";
   const Ended ended = bash("CLOCHE_PROGRAM=$CLOCHE python3 -B " CLOCHE_SOURCE_DIR

@@ -67,7 +67,7 @@ std::shared_ptr<Sandbox> Boxes::base(const std::string& template_id) {
   const std::string image = named == images_.end() ? std::string() : named->second;
   const MutexLock lock(base_mutex_);
   std::shared_ptr<Sandbox>& base = bases_[image];
-  if (!base) base = make_base(engine_, options_, image);
+  if (!base || !base->why_ended().empty()) base = make_base(engine_, options_, image);
   return base;
 }
 

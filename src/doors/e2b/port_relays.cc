@@ -68,7 +68,7 @@ struct PortRelays::Threads {
   std::vector<std::thread> all;
 };
 
-// All but the constructor runs on its strand.
+// All but the constructor and connect() runs on its strand.
 class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
  public:
   Relay(PortRelays& relays, std::uint64_t number, Wish wish)
@@ -95,16 +95,24 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
   bool has_ended_client() const noexcept { return client_ended_; }
   std::size_t request_bytes() const noexcept { return request_bytes_; }
 
-  Result<void> connect() {
+  // Before begin(); the relay may end meanwhile. The connection keeps the sandbox that it leads to.
+  Result<void> connect(std::shared_ptr<Sandbox> sandbox) {
     // Called under the kernel's lock, where the relay must not be let go of.
     const auto poke = [strand = strand_, weak = weak_from_this()] {
       asio::post(strand, [weak] {
         if (const auto self = weak.lock()) self->move();
       });
     };
-    auto made = use_->connect(port_, poke);
+    auto made = sandbox->connect(port_, poke);
     if (!made) return made.error();
-    server_ = *std::move(made);
+    std::shared_ptr<LoopbackConnection> server(
+        made->release(), [held = std::move(sandbox)](LoopbackConnection* gone) mutable {
+          delete gone;
+          held.reset();
+        });
+    asio::post(strand_, [self = shared_from_this(), server = std::move(server)]() mutable {
+      if (!self->is_over_) self->server_ = std::move(server);
+    });
     return {};
   }
 
@@ -306,6 +314,7 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
   }
 
   void close() {
+    is_over_ = true;
     boost::system::error_code ignored;
     client_.close(ignored);
     last_call_.cancel();
@@ -324,7 +333,7 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
   asio::steady_timer last_call_;
   asio::steady_timer stall_;
   session::Session::Use use_;
-  std::unique_ptr<LoopbackConnection> server_;  // goes before the use; null: it has ended
+  std::shared_ptr<LoopbackConnection> server_;  // null: it has ended
   const std::uint16_t port_;
   const std::size_t request_bytes_;
 
@@ -342,6 +351,7 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
   std::atomic<bool> client_ended_ = false;  // it says nothing more
   bool has_passed_end_on_ = false;
   bool is_ending_ = false;
+  bool is_over_ = false;
   std::chrono::steady_clock::time_point progress_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point watched_until_ = never;  // by stall_
 };
@@ -404,6 +414,7 @@ bool PortRelays::end_one(const Wish& wish, Crowd of) {
 
 Result<void> PortRelays::start(Wish wish, http::Exchange& exchange) {
   std::shared_ptr<Relay> relay;
+  std::shared_ptr<Sandbox> sandbox = wish.use.sandbox();
   {
     const MutexLock lock(mutex_);
     for (Crowd of = crowd(wish); of != Crowd::none; of = crowd(wish)) {
@@ -413,7 +424,7 @@ Result<void> PortRelays::start(Wish wish, http::Exchange& exchange) {
     relay = std::make_shared<Relay>(*this, ++last_, std::move(wish));
     relays_[last_] = relay;
   }
-  if (const Result<void> connected = relay->connect(); !connected) {
+  if (const Result<void> connected = relay->connect(std::move(sandbox)); !connected) {
     relay->end();
     return connected.error();
   }

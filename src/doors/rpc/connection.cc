@@ -147,7 +147,11 @@ void Connection::dispatch(Json message, std::size_t bytes) {
     return answer(rpc_error(error));
   }
   if (method->order == Order::overtakes) return serve(*method, queue, id, *params);
+  // The place of a sandbox that nobody will make, or the name of none.
+  const std::string place =
+      method->serve == sandboxes::create_another ? queue->name() : std::string();
   if (held_bytes_ > 0 && held_bytes_ + bytes > queue_limit_bytes) {
+    remove_queue(place);
     return answer(rpc_error(request_error(
         fmt::format("requests with {} bytes wait already: wait for their answers", +held_bytes_),
         Errno::again)));
@@ -158,10 +162,12 @@ void Connection::dispatch(Json message, std::size_t bytes) {
        .runs = method->runs,
        .work = [this, method, queue, id, params, held] { serve(*method, queue, id, *params); },
        .cancelled =
-           [this, id, held] {
+           [this, id, held, place] {
+             remove_queue(place);
              sink_.send(Sink::Kind::answer, error_response(id, rpc_error(cancelled())));
            }});
   if (!queued) {
+    remove_queue(place);
     answer(rpc_error(request_error(
         fmt::format("{} requests wait for this sandbox already, or it is closed", queue_limit),
         Errno::again)));

@@ -138,7 +138,7 @@ void Box::give_up() noexcept {
 // On its way out it has closed its end of the socket, and is a process for a moment yet.
 bool Box::has_ended() const noexcept {
   std::array<pollfd, 2> both{{{process_.get(), POLLIN, 0}, {socket_.get(), 0, 0}}};
-  return ::poll(both.data(), both.size(), 0) != 0;
+  return ::poll(both.data(), both.size(), 0) > 0;
 }
 
 std::string Box::why_ended() const {

@@ -115,6 +115,30 @@ TEST_F(BoxTest, AForkHasTheFilesAsTheyWere) {
   EXPECT_EQ(run("cat f"), "after\n");
 }
 
+// A shell that has jobs would take one that it waits for as stopped, and go on without it.
+TEST_F(BoxTest, APauseStopsNoJobOfAShell) {
+  Started shell = start("set -m; for i in {1..10}; do sleep 0.1 | cat || echo $?; done; echo over");
+  bool ended = false;
+  for (int times = 0; !ended; ++times) {
+    ASSERT_LT(times, 10'000);
+    ASSERT_TRUE(box_->pause().ok());
+    ended = readable_within(shell.output.get(), std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(read_all(shell.output), "over\n");
+}
+
+TEST_F(BoxTest, TwoPausesAtOnceStopNothingForEver) {
+  Started command = start("echo up; sleep 0.1; echo over");
+  std::array<char, 3> up{};
+  ASSERT_EQ(::read(command.output.get(), up.data(), up.size()), 3);
+  {
+    const auto one = box_->pause(), other = box_->pause();
+    ASSERT_TRUE(one.ok() && other.ok());
+  }
+  ASSERT_TRUE(readable_within(command.output.get(), patience));
+  EXPECT_EQ(read_all(command.output), "over\n");
+}
+
 TEST_F(BoxTest, ATerminalIsOne) {
   auto command = box_->start({.arguments = {"bash", "-c", "tty; stty size; read x; echo got $x"},
                               .environment = {"PATH=/usr/bin:/bin"},

@@ -167,8 +167,10 @@ Result<std::string> FileClient::read(Handle file, std::uint64_t offset, std::siz
         std::min<std::size_t>(size - content.size(), warden::most_piece));
     const FileRequest request{
         .op = FileOp::read, .number = piece, .offset = offset + content.size()};
+    // That there is no more is a whole part as well: files may be as short as they are.
     const auto part = [&](const Reply& reply) {
-      return std::min(1.0, static_cast<double>(reply.bytes.size()) / piece);
+      const std::size_t got = reply.bytes.size();
+      return got == 0 ? 1 : std::min(1.0, static_cast<double>(got) / piece);
     };
     CLOCHE_ASSIGN(const Reply reply, call_for_part(file, request, {}, part));
     if (reply.bytes.empty()) break;
@@ -241,7 +243,8 @@ Result<FileEntry> FileClient::link_stat(std::string_view path) {
 Result<std::vector<FileEntry>> FileClient::list(std::string_view path, std::size_t most) {
   CLOCHE_ASSIGN(const std::string payload, strings(path, {}));
   const auto part = [](const Reply& reply) {
-    return static_cast<double>(reply.bytes.size()) / warden::most_piece;
+    return reply.answer.last != 0 ? 1
+                                  : static_cast<double>(reply.bytes.size()) / warden::most_piece;
   };
   const MutexLock lock(mutex_);
   CLOCHE_TRY(send_anew({.op = FileOp::list}, payload));

@@ -130,6 +130,27 @@ TEST_F(StoppedFileServer, AgainAndAgainItHoldsNobody) {
   EXPECT_EQ(files.read(file->handle, 0, 1).error(), Errno::io);  // of a server that is no more
 }
 
+// Reads that end take nothing from those after them.
+TEST_F(StoppedFileServer, ShortFilesAreReadAsLongAsThereAreSome) {
+  constexpr std::chrono::milliseconds long_limit{1500}, an_answer{10};
+  constexpr int reads = 100;
+  bool is_read = false;
+  serve([&](int channel, const warden::FileRequest& request) {
+    if (request.op == warden::FileOp::open) return send(channel, {.handle = 1}, "");
+    std::this_thread::sleep_for(an_answer);
+    is_read = !is_read;
+    return send(channel, {}, is_read ? "x" : "");
+  });
+  FileClient files([&]() -> Result<UniqueFd> { return std::move(own_); }, long_limit);
+  const auto file = files.open("/f", 0, 0);
+  ASSERT_TRUE(file);
+  for (int i = 0; i < reads; ++i) {
+    const auto content = files.read(file->handle, 0, warden::most_piece);
+    ASSERT_TRUE(content) << i;
+    EXPECT_EQ(*content, "x");
+  }
+}
+
 TEST_F(StoppedFileServer, AListIsNoWayToIt) {
   int answers = 0;
   serve([&](int channel, const warden::FileRequest&) {

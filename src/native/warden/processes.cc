@@ -163,6 +163,13 @@ bool has_running_thread(pid_t pid) {
   return found;
 }
 
+// Or is no more.
+bool is_stopped(pid_t pid) {
+  char state = state_of(pid);
+  if (state == 'Z') state = state_of(speaker_of(pid));
+  return state == 'T' || is_over(state) || (state == 't' && !has_running_thread(pid));
+}
+
 struct Status {
   pid_t by;  // who has told it
   std::string_view text;
@@ -315,32 +322,42 @@ int Processes::begin_turn(pid_t pid, std::uint32_t turn) noexcept {
   return ::prlimit(pid, RLIMIT_LOCKS, &limit, nullptr) == 0 ? 0 : errno;
 }
 
+// A shell that sees one of its jobs stop goes on without it: parents stop before their children, but
+// for those that do not, and go on after them.
 void Processes::pause(std::span<const pid_t> waiting) noexcept {
   constexpr int most_looks = 5000;  // one that waits for a disk stops later
-  paused_count_ = 0;
+  constexpr int parent_place = 4;
+  const std::uint64_t parents_stop_by = since_boot_ns() + second_ns / 2;
+  const auto is_waiting = [&](pid_t pid) {
+    return std::find(waiting.begin(), waiting.end(), pid) != waiting.end();
+  };
   bool found = true;
   for (int looks = 0; found && looks < most_looks; ++looks) {
     found = false;
     each([&](pid_t pid) {
-      char state = state_of(pid);
-      if (state == 'Z') state = state_of(speaker_of(pid));
-      if (state == 'T' || is_over(state) || (state == 't' && !has_running_thread(pid))) return;
+      if (is_stopped(pid)) return;
       const auto known = paused_.begin() + static_cast<std::ptrdiff_t>(paused_count_);
       const bool is_new = std::find(paused_.begin(), known, pid) == known;
       if (is_new && paused_count_ < paused_.size()) {
+        const auto parent = static_cast<pid_t>(Stat(pid).number(parent_place));
+        if (parent > 1 && !is_waiting(parent) && !is_stopped(parent) && looks < most_looks / 2 &&
+            since_boot_ns() < parents_stop_by) {
+          found = true;
+          return;
+        }
         if (!signal_marked(pid, 0, SIGSTOP)) return;
         paused_[paused_count_++] = pid;
       }
       // It stops at its next step.
-      found |= std::find(waiting.begin(), waiting.end(), pid) == waiting.end();
+      found |= !is_waiting(pid);
     });
     if (found) ::sched_yield();
   }
 }
 
 void Processes::resume() noexcept {
-  for (std::size_t i = 0; i < paused_count_; ++i) (void)signal_marked(paused_[i], 0, SIGCONT);
-  paused_count_ = 0;
+  for (; paused_count_ > 0; --paused_count_)
+    (void)signal_marked(paused_[paused_count_ - 1], 0, SIGCONT);
 }
 
 Processes::Use Processes::rough_use(Activity* noted) noexcept {

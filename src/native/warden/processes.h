@@ -44,8 +44,8 @@ class Processes {
   void end(Mark mark, std::uint32_t turn) noexcept;
   // The process, and what it starts from now on, is of that turn. An errno.
   static int begin_turn(pid_t pid, std::uint32_t turn) noexcept;
-  // Stops all that runs, and lets go on what was stopped by this. `waiting` wait for pid 1, and
-  // stop when that lets them go on.
+  // Stops all that runs, and lets go on what was stopped by this, however often it was. `waiting`
+  // wait for pid 1, and stop when that lets them go on.
   void pause(std::span<const pid_t> waiting) noexcept;
   void resume() noexcept;
 
