@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -200,7 +201,7 @@ void BoxPool::fill_one() {
       plan.home = kind.settled->home;
     }
     if (image && (!kind.settled || runsc)) made = make_(plan);
-  } catch (const Error&) {  // whoever wants one hears why
+  } catch (const std::exception&) {  // whoever wants one hears why
   }
   const MutexLock lock(mutex_);
   const auto shelf = find(kind);

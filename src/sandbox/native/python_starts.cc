@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <exception>
 #include <system_error>
 #include <utility>
 
@@ -138,7 +139,7 @@ SharedFile PythonStarts::make(const SandboxOptions& options, const Key& key) {
     if (!own || *own != key || !mother.box().is_as_image())
       return {};  // there is another image now
     return mother.freeze_new_python(key.what);
-  } catch (const Error&) {  // a sandbox that wants it hears why
+  } catch (const std::exception&) {  // a sandbox that wants it hears why
     return {};
   }
 }

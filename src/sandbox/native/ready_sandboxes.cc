@@ -2,6 +2,7 @@
 #include "sandbox/native/ready_sandboxes.h"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <system_error>
 #include <tuple>
@@ -198,7 +199,7 @@ void ReadySandboxes::fill_one() {
   try {
     made = std::make_unique<NativeBackend>(parts_, options);
     made->early_starts().make(uses);
-  } catch (const Error&) {  // whoever wants one hears why
+  } catch (const std::exception&) {  // whoever wants one hears why
     made.reset();
   }
   const MutexLock lock(mutex_);
