@@ -9,7 +9,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/host_error.h"
 #include "base/thread_name.h"
 
 namespace cloche::native {

@@ -8,7 +8,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/error.h"
 #include "base/thread_name.h"
 #include "sandbox/native/freeze_programs.h"
 #include "sandbox/native/native_backend.h"

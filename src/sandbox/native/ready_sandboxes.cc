@@ -8,7 +8,6 @@
 #include <tuple>
 #include <utility>
 
-#include "base/error.h"
 #include "base/thread_name.h"
 #include "sandbox/native/native_backend.h"
 
