@@ -12,7 +12,7 @@ int main(void) {
   if (place == MAP_FAILED) return 2;
   madvise((void*)place, size, MADV_NOHUGEPAGE);
   for (size_t at = 0; at < size; at += step) (void)place[at];
-  sleep(1);
+  sleep(20);
   puts("open: tables of pages");
   return 0;
 }

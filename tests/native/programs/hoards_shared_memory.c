@@ -36,7 +36,7 @@ static int leave_pages(int device) {
     madvise(piece, small_bytes, 23);  // MADV_POPULATE_WRITE
     munmap(piece + page_bytes, small_bytes - page_bytes);
   }
-  sleep(1);
+  sleep(20);
   puts("open: pages that are left");
   return 0;
 }
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
     if (strcmp(how, "code") == 0) mprotect(piece, piece_bytes, PROT_READ | PROT_EXEC);
     madvise(piece, piece_bytes, MADV_DONTNEED);
   }
-  sleep(1);
+  sleep(20);
   int ended = 0;
   for (int status = 0; waitpid(-1, &status, WNOHANG) > 0;)
     ended += WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;

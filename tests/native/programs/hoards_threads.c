@@ -18,7 +18,7 @@ static void hoard(void) {
   const int shares =
       CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
   for (int i = 0; i < most; ++i) {
-    if (clone(wait_for_ever, stack + sizeof stack, shares, 0) < 0) _exit(0);
+    if (clone(wait_for_ever, stack + sizeof stack, shares, 0) < 0) return;  // it keeps what it has
   }
 }
 
