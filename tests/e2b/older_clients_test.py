@@ -3,7 +3,6 @@
 name and all below it, and this machine is told that those names are its own."""
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -12,6 +11,9 @@ from pathlib import Path
 from clients import run
 from javascript_sdk_test import OLDEST_NODE
 from server import Server, free_port
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "wires"))
+from certificates import self_signed  # noqa: E402
 
 DOMAIN = "box.test"
 KEY = "e2b_0123456789"
@@ -42,10 +44,7 @@ class OlderClients(unittest.TestCase):
             raise unittest.SkipTest("there is no openssl on this machine, which makes the certificate")
         cls.folder = Path(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        certificate, key = str(cls.folder / "cert.pem"), str(cls.folder / "key.pem")
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={DOMAIN}",
-                        "-addext", f"subjectAltName=DNS:{DOMAIN},DNS:*.{DOMAIN}", "-keyout", key, "-out", certificate],
-                       check=True, capture_output=True)
+        certificate, key = map(str, self_signed(cls.folder, DOMAIN, f"*.{DOMAIN}"))
         port = free_port()
         cls.server = Server("serve", "--token", KEY, "--domain", f"{DOMAIN}:{port}", "--tls-cert", certificate,
                             "--tls-key", key, port=port)

@@ -7,6 +7,8 @@ import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from certificates import self_signed
+
 
 def git(*arguments, cwd=None):
     named = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
@@ -14,14 +16,6 @@ def git(*arguments, cwd=None):
         named |= {f"GIT_{who}_NAME": "a", f"GIT_{who}_EMAIL": "a@example.com"}
     done = subprocess.run(["git", *arguments], cwd=cwd, env={**os.environ, **named}, capture_output=True, text=True, check=True)
     return done.stdout.strip()
-
-
-def certificate(folder):
-    """(certificate, key) for `localhost`, files."""
-    made = folder / "certificate.pem", folder / "key.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", made[1], "-out", made[0],
-                    "-days", "30", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"], capture_output=True, check=True)
-    return made
 
 
 class Server(ThreadingHTTPServer):
@@ -35,7 +29,7 @@ class Repositories:
     def __init__(self, folder, user, password):
         self.folder = folder
         self.asked = []
-        self.trusted, key = certificate(folder)
+        self.trusted, key = self_signed(folder, "localhost")
         repositories = self
         wanted = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 

@@ -7,13 +7,16 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 import urllib.request
 from pathlib import Path
 
-from registry import ARCHITECTURE, DOCKER, OCI, Registry, layer, packed, sha256
+sys.path.insert(0, str(Path(__file__).parent.parent / "wires"))
+from certificates import self_signed  # noqa: E402
+from registry import ARCHITECTURE, DOCKER, OCI, Registry, layer, packed, sha256  # noqa: E402
 
 PROGRAM = os.environ["CLOCHE_BINARY"]
 MANIFEST = OCI + "manifest.v1+json"
@@ -415,12 +418,9 @@ class Hostile(PullTest):
 class Tls(PullTest):
     def setUp(self):
         super().setUp()
+        self.trusted, key = self_signed(self.folder, "localhost")
         self.pem = str(self.folder / "both.pem")
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
-                        "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", self.pem, "-out",
-                        self.pem + ".crt"], check=True, stderr=subprocess.DEVNULL)
-        with open(self.pem, "a") as both:
-            both.write(Path(self.pem + ".crt").read_text())
+        Path(self.pem).write_text(key.read_text() + self.trusted.read_text())
         self.store_of_blobs = self.enterContext(Registry(self.pem))
         self.registry.add_image("a", "1", [layer({"x": b"1"})])
         self.store_of_blobs.blobs = self.registry.blobs
@@ -429,7 +429,7 @@ class Tls(PullTest):
 
     def test_certificates_are_checked(self):
         self.assertIn("certificate", self.refused(f"{self.registry.host}/a:1"))
-        self.pull(f"{self.registry.host}/a:1", SSL_CERT_FILE=self.pem + ".crt")
+        self.pull(f"{self.registry.host}/a:1", SSL_CERT_FILE=str(self.trusted))
         self.assertEqual(self.files(), {"x": b"1"})
 
     def test_nothing_leads_out_of_tls(self):
@@ -437,7 +437,7 @@ class Tls(PullTest):
         plain.blobs = self.registry.blobs
         self.store_of_blobs.misbehave = lambda handler, path: handler.answer(307, Location=plain.url + path) or True
         for options in ((), ("--insecure",)):
-            said = self.refused(f"{self.registry.host}/a:1", *options, SSL_CERT_FILE=self.pem + ".crt")
+            said = self.refused(f"{self.registry.host}/a:1", *options, SSL_CERT_FILE=str(self.trusted))
             self.assertIn("without TLS", said)
         self.assertEqual(plain.requests, [])
 
