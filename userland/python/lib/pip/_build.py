@@ -186,19 +186,28 @@ def _unpack(path, place):
         raise PipError(f"{os.path.basename(path)} cannot be unpacked: {str(error).partition(chr(10))[0].rstrip(':')}") from None
 
 
+def table_of(folder):
+    """What the pyproject.toml of a project says; None where it has none."""
+    file = os.path.join(folder, "pyproject.toml")
+    if not os.path.exists(file):
+        return None
+    with open(file, "rb") as stream:
+        try:
+            return tomllib.load(stream)
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise PipError(f"{file}: {error}") from None
+
+
+def not_installable(folder):
+    return PipError(f"Directory {folder!r} is not installable. Neither 'setup.py' nor 'pyproject.toml' found.")
+
+
 def _system(folder):
     """(what is required, the backend, folders that it is also sought in) of a project."""
-    data = {}
-    file = os.path.join(folder, "pyproject.toml")
-    if os.path.exists(file):
-        with open(file, "rb") as stream:
-            try:
-                data = tomllib.load(stream)
-            except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-                raise PipError(f"{file}: {error}") from None
-    elif not os.path.exists(os.path.join(folder, "setup.py")):
-        raise PipError(f"Directory {folder!r} is not installable. Neither 'setup.py' nor 'pyproject.toml' found.")
-    system = data.get("build-system", {})
+    data, file = table_of(folder), os.path.join(folder, "pyproject.toml")
+    if data is None and not os.path.exists(os.path.join(folder, "setup.py")):
+        raise not_installable(folder)
+    system = (data or {}).get("build-system", {})
     requires = system.get("requires", ["setuptools"])
     backend = system.get("build-backend", "setuptools.build_meta:__legacy__")
     path = system.get("backend-path", [])

@@ -18,7 +18,7 @@ from ._errors import PipError
 from ._hashes import KINDS
 from ._metadata import requirements_of
 from ._vendor.packaging.specifiers import InvalidSpecifier, SpecifierSet
-from ._vendor.packaging.utils import InvalidSdistFilename, InvalidWheelFilename, canonicalize_name, parse_sdist_filename, parse_wheel_filename
+from ._vendor.packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from ._vendor.packaging.version import Version
 from ._wheel import PYTHON, Wheel, fits, foreign
 
@@ -40,15 +40,6 @@ class Link:
         kind, _, digits = fragment.split("&")[0].partition("=")
         name = urllib.parse.unquote(urllib.parse.urlsplit(url).path.rsplit("/", 1)[-1])
         return cls(url, name, {kind: digits} if kind in KINDS else {})
-
-    def release(self):
-        """The version of its name, where that is a release."""
-        try:
-            name = self.file_name
-            version = parse_wheel_filename(name)[1] if name.endswith(".whl") else parse_sdist_filename(name)[1]
-        except (InvalidWheelFilename, InvalidSdistFilename):
-            return None
-        return None if version.is_prerelease else version
 
     def suits(self):
         try:
@@ -132,59 +123,69 @@ class Index:
             if error.http_status != 404:
                 self.problem, self.refused = str(error), error.refused
             return []
-        found = links(page)
-        self.newest[name] = max((version for link in found if link.yanked is None and link.suits() and (version := link.release())), default=None)
-        return of_links(found, name, self.fetcher, self.unfit, self.builder, self.ready)
+        return self._of_links(links(page), name)
+
+    def _of_links(self, found, name):
+        """Candidates of one name, or of all for None. What cannot be used is told in `unfit` (name -> a sentence)."""
+        from ._sources import Candidate
+        candidates, reasons, archives = [], {}, []
+        for link in found:
+            if not link.file_name.endswith(".whl"):
+                if link.file_name.endswith(ARCHIVES):
+                    archives.append(link)
+                continue
+            try:
+                wheel = RemoteWheel(link, self.fetcher)
+            except PipError:
+                continue
+            if name not in (None, wheel.name):
+                continue
+            suits = self._suits(link, wheel)
+            if not fits(wheel.tags):
+                reasons.setdefault(wheel.name, []).append((2, wheel.released, foreign(wheel)))
+            elif not suits:
+                reasons.setdefault(wheel.name, []).append(_other_python(link, wheel))
+            else:
+                candidates.append(Candidate(wheel.name, wheel.version, wheel.requirements, wheel=wheel, yanked=link.yanked))
+        candidates += self._of_archives(archives, name, reasons)
+        for key, texts in reasons.items():
+            worst = max(kind for kind, _, _ in texts)
+            self.unfit.setdefault(key, max((reason for reason in texts if reason[0] == worst), key=lambda reason: reason[1] or Version("0"))[2])
+        return candidates
+
+    def _of_archives(self, found, name, reasons):
+        """Candidates that have to be built. What is known to need native code is not tried: there is no compiler here."""
+        from ._sources import Candidate
+        candidates = []
+        for link in found:
+            try:
+                archive = Archive(link, self.fetcher, self.builder)
+            except PipError:
+                continue
+            if name not in (None, archive.name):
+                continue
+            suits = self._suits(link, archive)
+            if archive.name in self.ready or archive.name in native_packages.BY_DISTRIBUTION:
+                continue
+            if self.builder is None:
+                reasons.setdefault(archive.name, []).append((0, None, f"{archive.name} has no wheel that can be used here, only source archives."))
+            elif not suits:
+                reasons.setdefault(archive.name, []).append(_other_python(link, archive))
+            else:
+                candidates.append(Candidate(archive.name, archive.version, archive.requirements, wheel=archive, yanked=link.yanked, built=True))
+        return candidates
+
+    def _suits(self, link, file):
+        """Whether a wheel or an archive is for this version of Python."""
+        suits = link.suits()
+        if suits and link.yanked is None and not file.released.is_prerelease:
+            self.newest[file.name] = max(file.released, self.newest.get(file.name, file.released))
+        return suits
 
 
-def of_links(found, name, fetcher, unfit, builder=None, ready=()):
-    """Candidates of one name, or of all for None. What cannot be used is told in `unfit` (name -> a sentence)."""
-    from ._sources import Candidate
-    candidates, reasons, archives = [], {}, []
-    for link in found:
-        if not link.file_name.endswith(".whl"):
-            if link.file_name.endswith(ARCHIVES):
-                archives.append(link)
-            continue
-        try:
-            wheel = RemoteWheel(link, fetcher)
-        except PipError:
-            continue
-        if name not in (None, wheel.name):
-            continue
-        if not fits(wheel.tags):
-            reasons.setdefault(wheel.name, []).append((2, wheel.released, foreign(wheel)))
-        elif not link.suits():
-            reasons.setdefault(wheel.name, []).append(
-                (1, wheel.released, f"{wheel.file_name} requires a different Python: {PYTHON} not in '{link.requires_python}'."))
-        else:
-            candidates.append(Candidate(wheel.name, wheel.version, wheel.requirements, wheel=wheel, yanked=link.yanked))
-    candidates += _of_archives(archives, name, fetcher, builder, ready, reasons)
-    for key, texts in reasons.items():
-        worst = max(kind for kind, _, _ in texts)
-        unfit.setdefault(key, max((reason for reason in texts if reason[0] == worst), key=lambda reason: reason[1] or Version("0"))[2])
-    return candidates
-
-
-def _of_archives(links, name, fetcher, builder, ready, reasons):
-    """Candidates that have to be built. What is known to need native code is not tried: there is no compiler here."""
-    from ._sources import Candidate
-    found = []
-    for link in links:
-        try:
-            archive = Archive(link, fetcher, builder)
-        except PipError:
-            continue
-        if name not in (None, archive.name) or archive.name in ready or archive.name in native_packages.BY_DISTRIBUTION:
-            continue
-        if builder is None:
-            reasons.setdefault(archive.name, []).append((0, None, f"{archive.name} has no wheel that can be used here, only source archives."))
-        elif not link.suits():
-            reasons.setdefault(archive.name, []).append(
-                (1, archive.released, f"{archive.file_name} requires a different Python: {PYTHON} not in '{link.requires_python}'."))
-        else:
-            found.append(Candidate(archive.name, archive.version, archive.requirements, wheel=archive, yanked=link.yanked, built=True))
-    return found
+def _other_python(link, file):
+    """Of a file that is for another version of it: how bad that is, its version, a sentence."""
+    return 1, file.released, f"{file.file_name} requires a different Python: {PYTHON} not in '{link.requires_python}'."
 
 
 def links(page):
@@ -254,6 +255,6 @@ class Page(Index):
             except _fetch.FetchError as error:
                 self.problem, self.refused = str(error), error.refused
                 return []
-            for candidate in of_links(links(page), None, self.fetcher, self.unfit, self.builder, self.ready):
+            for candidate in self._of_links(links(page), None):
                 self._known.setdefault(candidate.name, []).append(candidate)
         return self._known.get(canonicalize_name(name), [])

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 
-from ._build import NoBackend
+from ._build import NoBackend, not_installable, table_of
 from ._change import Staged
 from ._errors import PipError
 from ._resolve import parse_requirement
@@ -34,14 +34,8 @@ class Project:
             raise PipError(f"{self.path}: {error}") from None
 
     def _read(self):
-        file = os.path.join(self.path, "pyproject.toml")
-        if os.path.exists(file):
-            import tomllib
-            with open(file, "rb") as stream:
-                try:
-                    data = tomllib.load(stream)
-                except tomllib.TOMLDecodeError as error:
-                    raise PipError(f"{file}: {error}") from None
+        data = table_of(self.path)
+        if data is not None:
             if not _NOT_PLAIN.isdisjoint(data.get("project", {}).get("dynamic", ())) or "project" not in data and "build-system" in data:
                 raise NoBackend(f"{self.path}: only its build backend knows what this project is")
             if "project" in data:
@@ -50,7 +44,7 @@ class Project:
             return self._from_setup_cfg()
         if os.path.exists(os.path.join(self.path, "setup.py")):
             raise NoBackend(f"{self.path} has only a setup.py, which setuptools would have to run: write its [project] into a pyproject.toml")
-        raise PipError(f"Directory {self.path!r} is not installable. Neither 'setup.py' nor 'pyproject.toml' found.")
+        raise not_installable(self.path)
 
     def _from_table(self, project, tool):
         name = project.get("name")

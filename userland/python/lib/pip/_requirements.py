@@ -30,10 +30,10 @@ class Asked:
     def add(self, text, base=".", hashes=()):
         """A name with specifiers, a wheel, a project folder, or `name @ address`."""
         name, at, address = text.partition("@")
-        named = not is_repository(text) and not text.startswith((".", "/", "http:", "https:"))
-        if at and named and ("://" in address or address.strip().startswith((".", "/"))):
+        if at and ("://" in address or address.strip().startswith((".", "/"))) and not text.startswith((".", "/", "http:", "https:")) \
+                and not is_repository(text):
             text = address.split(" ;")[0].strip() + (name.strip()[name.strip().find("["):] if "[" in name else "")
-        if not is_repository(text) and not self._is_path(text):
+        if not self._is_path(text):
             requirement = parse_requirement(text)
             self.hashes.add(requirement.name, hashes)
             return self.requirements.append(requirement)
@@ -87,7 +87,7 @@ class Asked:
     @staticmethod
     def _is_path(text):
         plain = re.sub(r"\[[^\]]*\]$", "", text)
-        return (plain.startswith((".", "/", "~", "file:", "http:", "https:")) or plain.endswith((".whl", ".tar.gz", ".zip", ".tar.bz2"))
+        return (is_repository(plain) or plain.startswith((".", "/", "~", "file:", "http:", "https:")) or plain.endswith((".whl", ".tar.gz", ".zip", ".tar.bz2"))
                 or os.sep in plain.split(";")[0].split("@")[0])
 
     def add_editable(self, path, base="."):
