@@ -13,7 +13,7 @@
 #include "base/folder_names.h"
 #include "base/guest_folders.h"
 #include "base/host_error.h"
-#include "base/host_files.h"
+#include "base/read_fully.h"
 #include "vfs/base_builder.h"
 #include "wasm/module_store.h"
 #include "wasm/trusted_file.h"
@@ -77,16 +77,11 @@ std::string state_of(const std::vector<Found>& programs) {
 
 // What is in the file now: whoever has it may change it later, or cut it short.
 std::shared_ptr<const std::string> content_of(const Found& program, std::uint64_t most) {
-  auto content = std::make_shared<std::string>();
-  std::vector<std::byte> piece(std::size_t{1} << 20);
-  for (;;) {
-    const auto count = host_files().read_at(program.file.get(), content->size(), piece);
-    if (!count) throw HostError("cannot read " + program.name + ".wasm", count.error());
-    if (*count == 0) return content;
-    if (*count > most - content->size())
-      throw HostError("the folder of programs has too many bytes", Errno::fbig);
-    content->append(reinterpret_cast<const char*>(piece.data()), *count);
-  }
+  Result<std::string> content = read_fully(program.file.get(), most);
+  if (content) return std::make_shared<const std::string>(*std::move(content));
+  if (content.error() == Errno::fbig)
+    throw HostError("the folder of programs has too many bytes", Errno::fbig);
+  throw HostError("cannot read " + program.name + ".wasm", content.error());
 }
 
 void must(const Result<void>& result, const std::string& name) {

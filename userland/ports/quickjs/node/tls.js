@@ -50,14 +50,15 @@ class TLSSocket extends net.Socket {
     const started = native.startTls(this.fd, JSON.stringify(this.#asked));
     if (started < 0) return void this.destroy(started === notSupported || started === already ? unavailable(hostOnly) : errnoError(started, 'connect'));
     let answer = Buffer.alloc(0);
+    const left = () => (answer.length < 4 ? 4 : 4 + answer.readUInt32LE(0)) - answer.length;
     os.setReadHandler(this.fd, () => {
-      const wanted = answer.length < 4 ? 4 - answer.length : 4 + answer.readUInt32LE(0) - answer.length;
+      const wanted = left();
       const block = Buffer.alloc(wanted);
       const count = native.read(this.fd, block.buffer, 0, wanted, -1);
       if (count === again) return;
       if (count > 0) {
         answer = Buffer.concat([answer, block.subarray(0, count)]);
-        if (answer.length < 4 || answer.length < 4 + answer.readUInt32LE(0)) return;
+        if (left()) return;
       }
       os.setReadHandler(this.fd, null);
       if (count <= 0) return void this.destroy(Object.assign(new Error('Client network socket disconnected before secure TLS connection was established'), { code: 'ECONNRESET' }));
