@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients over TLS by the host: Python's that wrap a socket, those that carry TLS's bytes themselves,
 // and node's, which go over to TLS on a connection.
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <thread>
+#include <vector>
+
+#include "base/unique_fd.h"
 #include "loopback_server_testing.h"
 #include "sandbox_testing.h"
 
@@ -257,6 +264,97 @@ for (const wrong of [() => new tls.TLSSocket(new PassThrough(), { isServer: true
             "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM\nERR_FEATURE_UNAVAILABLE_ON_PLATFORM\n"
             "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM\n")
       << result.stderr_data;
+}
+
+// Says what the host of a sandbox says of a good handshake, and then what a server would by TLS, all
+// of it in plain: at once, or as an answer.
+class Impostor {
+ public:
+  explicit Impostor(bool waits) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(listener_.get(), 64), 0);
+    ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    port_ = ntohs(address.sin_port);
+    thread_ = std::thread([this, waits] { serve(waits); });
+  }
+  ~Impostor() {
+    ::shutdown(listener_.get(), SHUT_RDWR);
+    thread_.join();
+  }
+  Impostor(const Impostor&) = delete;
+  Impostor& operator=(const Impostor&) = delete;
+
+  std::string port() const { return std::to_string(port_); }
+
+ private:
+  void serve(bool waits) const {
+    const std::string told = R"({"version": "TLSv1.3", "cipher": ["c", "TLSv1.3", 256]})";
+    const std::string page = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged";
+    const std::string said = std::string{static_cast<char>(told.size()), 0, 0, 0} + told + page;
+    std::vector<UniqueFd> open;
+    for (;;) {
+      UniqueFd client(::accept(listener_.get(), nullptr, nullptr));
+      if (!client) return;
+      char byte = 0;
+      if (waits) (void)::recv(client.get(), &byte, 1, 0);
+      (void)::send(client.get(), said.data(), said.size(), MSG_NOSIGNAL);
+      open.push_back(std::move(client));
+    }
+  }
+
+  const UniqueFd listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+TEST(TlsOfTheHost, IsNotWhatTheServerSaysInPlain) {
+  const Impostor at_once(false), as_an_answer(true);
+  const auto sandbox = make_sandbox(
+      {.network = {.allow = {"localhost:" + at_once.port() + "," + as_an_answer.port()}}});
+  const RunResult result = sandbox->run({.argv = {"python3", "-c", R"(
+import select, socket, ssl, sys
+for port, waits in (int(sys.argv[1]), True), (int(sys.argv[2]), False):
+    for _ in range(20):
+        connection = socket.create_connection(("localhost", port))
+        if waits:
+            select.select([connection], [], [])
+        else:
+            connection.sendall(b"?")
+        try:
+            with ssl.create_default_context().wrap_socket(connection, server_hostname="localhost") as tls:
+                print(tls.recv(100))
+        except (ssl.SSLError, ConnectionError) as error:
+            waits and print(error)
+)",
+                                                  at_once.port(), as_an_answer.port()}});
+  std::string refused;
+  for (int i = 0; i < 20; ++i) refused += "[SSL] the server has said something before TLS began\n";
+  EXPECT_EQ(result.stdout_data, refused) << result.stderr_data;
+  // Nor where a program carries TLS's bytes itself, and lets the server see what begins it.
+  const RunResult carried = sandbox->run({.argv = {"python3", "-c", R"(
+import json, os, socket, ssl, struct, sys
+incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+tls = ssl.create_default_context().wrap_bio(incoming, outgoing, server_hostname="localhost")
+def attempt():
+    try:
+        print(tls.do_handshake())
+    except ssl.SSLError as error:
+        print(error.reason)
+attempt()
+seen = outgoing.read()
+told = json.dumps({"version": "TLSv1.3", **json.loads(seen[16:-16])}).encode()
+incoming.write(struct.pack("<I", len(told)) + told)
+attempt()
+)"}});
+  EXPECT_EQ(carried.stdout_data, "None\nWRONG_VERSION_NUMBER\n") << carried.stderr_data;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(sandbox->run({.script = "curl -s https://localhost:" + at_once.port()}).stdout_data,
+              "");
+  }
 }
 
 }  // namespace

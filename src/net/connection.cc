@@ -37,6 +37,8 @@ Connection::~Connection() = default;
 
 Result<void> Connection::start_tls(TlsRequest request) {
   if (tls_asked_) return Errno::already;
+  // The guest would take it for what the host answers, and what comes next for what TLS brings.
+  if (guest_->has_unread()) return Errno::proto;
   tls_asked_ = true;
   tls_request_ = std::move(request);
   plain_left_ = guest_->waiting_bytes();
@@ -104,6 +106,10 @@ void Connection::begin_tls() {
     const kernel::KernelLock lock(network_.mutex());
     if (!tls_request_ || plain_left_ > 0) return;
     request = *std::exchange(tls_request_, std::nullopt);
+  }
+  if (given_ < from_host_.size()) {
+    note(NetworkEvent::Kind::tls, false, "the host said something before TLS began");
+    return end(Errno::proto);
   }
   tls_ = TlsSession::start(network_.tls(), fd_.get(), request);
   if (!tls_) {
@@ -340,6 +346,7 @@ bool Connection::read_from_host() {
 bool Connection::give_to_guest() {
   if (front_ == Front::joins || (given_ >= from_host_.size() && !guest_tls_)) return false;
   const kernel::KernelLock lock(network_.mutex());
+  if (tls_asked_ && !tls_) return false;
   if (front_ == Front::settled && guest_tls_) (void)guest_tls_->flush();
   if (given_ >= from_host_.size()) return false;
   const auto bytes = std::as_bytes(std::span(from_host_)).subspan(given_);

@@ -53,6 +53,8 @@ class GuestStream {
 
   // How much there is to receive.
   virtual std::size_t waiting_bytes() const = 0;
+  // Whether the guest has not read all that was sent; false where that is not known.
+  virtual bool has_unread() const { return false; }
   // What to watch for readiness; -1: the listener is told.
   virtual int descriptor() const { return -1; }
   virtual bool is(const kernel::StreamConnection&) const { return false; }

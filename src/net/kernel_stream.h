@@ -28,6 +28,9 @@ class KernelStream final : public GuestStream, private kernel::StreamListener {
   void close() override REQUIRES(kernel::kernel_lock) { stream_->close(own_end); }
   void abort() override REQUIRES(kernel::kernel_lock) { stream_->abort(own_end); }
   std::size_t waiting_bytes() const override { return stream_->incoming(own_end).size_bytes(); }
+  bool has_unread() const override {
+    return !stream_->incoming(kernel::StreamConnection::other(own_end)).empty();
+  }
   bool is(const kernel::StreamConnection& stream) const override {
     return &stream == stream_.get();
   }

@@ -61,7 +61,7 @@ std::optional<TlsRequest> read_request(std::string_view text) {
   const std::optional<Json> json = parse_json(text);
   const std::string* host = json ? find_text(*json, "host") : nullptr;
   if (host == nullptr) return std::nullopt;
-  TlsRequest request{*host, {}, false};
+  TlsRequest request{.host = *host, .alpn = {}, .token = text_in(*json, "token")};
   if (const Json* alpn = find_member(*json, "alpn"); alpn != nullptr && alpn->is_array()) {
     for (const Json& protocol : *alpn) {
       if (!protocol.is_string()) return std::nullopt;

@@ -85,7 +85,7 @@ std::unique_ptr<TlsSession> TlsSession::start(const TlsContext& context, int fd,
                                               const TlsRequest& request) {
   SSL* session = SSL_new(context.get());
   if (session == nullptr) return nullptr;
-  std::unique_ptr<TlsSession> result(new TlsSession(session, request.host));
+  std::unique_ptr<TlsSession> result(new TlsSession(session, request.token));
   bool good = use_socket(session, fd);
   if (parse_literal(request.host)) {
     good =
@@ -183,6 +183,7 @@ int TlsSession::alert() const {
 
 std::string TlsSession::describe() const {
   nlohmann::json info;
+  if (!token_.empty()) info["token"] = token_;
   if (!problem_.empty()) {
     info["error"] = problem_;
     info["reason"] = reason_;

@@ -38,6 +38,7 @@ struct TlsRequest {
   std::string host;  // a name, or an address
   std::vector<std::string> alpn;
   bool only_tls_1_3 = false;
+  std::string token = {};  // is in describe(): nobody else who answers knows it
 };
 
 enum class TlsProgress : std::uint8_t { done, wants_read, wants_write, closed, failed };
@@ -71,12 +72,12 @@ class TlsSession {
   std::string problem() const;
 
  private:
-  explicit TlsSession(ssl_st* session, std::string host)
-      : session_(session), host_(std::move(host)) {}
+  explicit TlsSession(ssl_st* session, std::string token)
+      : session_(session), token_(std::move(token)) {}
   TlsProgress judge(int result);
 
   ssl_st* session_;
-  std::string host_;
+  std::string token_;
   std::string problem_;
   std::string reason_;
 };

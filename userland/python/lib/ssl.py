@@ -364,10 +364,12 @@ class SSLObject:
     def do_handshake(self):
         if not self._begun:
             self._begun = True
-            self._outgoing.write(_tls.opening(self._tls.asked))
+            self._outgoing.write(_tls.opening(self._tls))
         while wanted := self._tls.wanted():
             if not self._incoming.pending:
                 raise _broken_off() if self._incoming.eof else _wants_read()
+            if not self._tls.has_begun:  # what carries its bytes is no socket of this process
+                raise _tls.not_of_the_host()
             self._tls.take(self._incoming.read(wanted))
 
     def read(self, len=1024, buffer=None):

@@ -9,14 +9,17 @@ import errno
 import json
 import os
 import struct
+import weakref
 
 import _socket
 
-_LENGTH = struct.Struct("<I")
+_LENGTH, _MOST_ANSWER = struct.Struct("<I"), 256 << 10
 _mark = None  # around the request in an opening
+_unsent = weakref.WeakValueDictionary()  # sessions whose openings no socket has sent, by their tokens
 _NO_TLS = {
     errno.EALREADY: "there is TLS on this connection already, and none inside of it",
     errno.EOPNOTSUPP: "TLS is spoken by the host, on connections to the world outside: there is none between programs of a sandbox",
+    errno.EPROTO: "the server has said something before TLS began",
     errno.EINVAL: "the host refuses the request for TLS: is the server's name one?",
 }
 
@@ -66,7 +69,7 @@ def request(host, protocols, minimum):
         host = host.partition("%")[0]
         if not host.isascii():
             host = host.encode("idna").decode()
-    return {"host": host, "alpn": protocols, "minimum": minimum}
+    return {"host": host, "alpn": protocols, "minimum": minimum, "token": os.urandom(16).hex()}
 
 
 def begin(sock, asked):
@@ -82,13 +85,14 @@ def begin(sock, asked):
         raise SSLError(error.errno, f"[SSL] {_NO_TLS[error.errno]}") from None
 
 
-def opening(asked):
+def opening(session):
     """What begins TLS on the socket that sends it."""
     global _mark
     if _mark is None:
         _mark = os.urandom(16)
         _socket._opens_tls = _opens_tls
-    return _mark + json.dumps(asked).encode() + _mark
+    _unsent[session.asked["token"]] = session
+    return _mark + json.dumps(session.asked).encode() + _mark
 
 
 def _opens_tls(sock, view):
@@ -98,7 +102,10 @@ def _opens_tls(sock, view):
     content = bytes(view)
     before = content.index(_mark)
     if not before:
-        begin(sock, json.loads(content[len(_mark):-len(_mark)]))
+        asked = json.loads(content[len(_mark):-len(_mark)])
+        begin(sock, asked)
+        if session := _unsent.pop(asked["token"], None):
+            session.has_begun = True
     return before
 
 
@@ -114,25 +121,43 @@ def _failure(told):
     return error
 
 
+def not_of_the_host():
+    return _failure({"error": "wrong version number: it is not the host of this sandbox that answers", "reason": "WRONG_VERSION_NUMBER"})
+
+
 class Session:
     """What is known of one side of a connection with TLS. The host's answer to the request for it comes first on the connection: its
-    length in four bytes, and JSON."""
+    length in four bytes, and JSON. It has the request's token, which no server knows."""
 
     def __init__(self, asked):
         self.asked = asked
+        self.has_begun = False  # by its opening
         self._answer = bytearray()
         self._told = None
 
     def wanted(self):
         """How many bytes of the answer are still to come; 0: the handshake is done. Raises what it has failed with."""
         head, have = _LENGTH.size, len(self._answer)
-        wanted = head - have if have < head else head + _LENGTH.unpack_from(self._answer)[0] - have
-        if not wanted and self._told is None:
-            told = json.loads(self._answer[head:])
+        if have < head:
+            return head - have
+        length, = _LENGTH.unpack_from(self._answer)
+        if length > _MOST_ANSWER:
+            raise not_of_the_host()
+        if have == head + length and self._told is None:
+            told = self._read(self._answer[head:])
             if "error" in told:
                 raise _failure(told)
             self._told = told
-        return wanted
+        return head + length - have
+
+    def _read(self, answer):
+        try:
+            told = json.loads(answer)
+            if told["token"] == self.asked["token"]:
+                return told
+        except (LookupError, TypeError, ValueError):
+            pass
+        raise not_of_the_host()
 
     def take(self, piece):
         """A piece of the answer, of no more than is wanted."""
