@@ -13,18 +13,20 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(NativeCodeOfPackages, DrawsOtherRandomNumbersInEachFork) {
-  const auto sandbox = make_sandbox({.packages = {"bcrypt", "cryptography"}});
-  ASSERT_EQ(sandbox
-                ->run_python("import bcrypt\n"
-                             "from cryptography.hazmat.primitives.asymmetric import ec\n"
-                             "from cryptography.hazmat.primitives.ciphers.aead import AESGCM\n"
-                             "def draw():\n"
-                             "    key = ec.generate_private_key(ec.SECP256R1())\n"
-                             "    return (AESGCM.generate_key(128).hex(), bcrypt.gensalt(),\n"
-                             "            key.private_numbers().private_value)\n"
-                             "before = draw()")
-                .exit_code,
-            0);
+  const auto sandbox = make_sandbox({.packages = {"bcrypt", "cryptography", "uuid-utils"}});
+  ASSERT_EQ(
+      sandbox
+          ->run_python("import bcrypt, uuid_utils\n"
+                       "from cryptography.hazmat.primitives.asymmetric import ec\n"
+                       "from cryptography.hazmat.primitives.ciphers.aead import AESGCM\n"
+                       "def draw():\n"
+                       "    key = ec.generate_private_key(ec.SECP256R1())\n"
+                       "    return (AESGCM.generate_key(128).hex(), bcrypt.gensalt(),\n"
+                       "            key.private_numbers().private_value, uuid_utils.uuid4(),\n"
+                       "            uuid_utils.uuid7(timestamp=1, nanos=2))\n"
+                       "before = draw()")
+          .exit_code,
+      0);
   const auto a = sandbox->fork();
   const auto b = sandbox->fork();
   const char* draw = "for drawn in draw(): print(drawn)";
@@ -39,7 +41,68 @@ TEST(NativeCodeOfPackages, DrawsOtherRandomNumbersInEachFork) {
     EXPECT_NE(x, z);
     EXPECT_NE(y, z);
   }
-  EXPECT_EQ(lines, 3);
+  EXPECT_EQ(lines, 5);
+}
+
+TEST(NativeCodeOfPackages, GoesOnInEachForkWithWhatIsHalfDone) {
+  const auto sandbox = make_sandbox({.packages = {"xxhash", "zstandard"}});
+  ASSERT_EQ(
+      sandbox
+          ->run_python("import io, xxhash, zstandard\n"
+                       "hasher = xxhash.xxh3_128(b'begun', seed=7)\n"
+                       "box = io.BytesIO()\n"
+                       "writer = zstandard.ZstdCompressor().stream_writer(box, closefd=False)\n"
+                       "writer.write(b'begun ' * 100000)")
+          .exit_code,
+      0);
+  const auto fork = sandbox->fork();
+  const auto end = [](Sandbox& one, const std::string& text) {
+    const RunResult ended =
+        one.run_python("hasher.update(b'" + text +
+                       "')\n"
+                       "writer.write(b'" +
+                       text +
+                       "')\n"
+                       "writer.close()\n"
+                       "whole = zstandard.decompress(box.getvalue(), 1 << 20)\n"
+                       "print(hasher.digest() == xxhash.xxh3_128_digest(b'begun" +
+                       text +
+                       "', 7),\n"
+                       "      whole == b'begun ' * 100000 + b'" +
+                       text + "')");
+    return ended.stdout_data + ended.stderr_data;
+  };
+  EXPECT_EQ(end(*fork, "there"), "True True\n");
+  EXPECT_EQ(end(*sandbox, "here"), "True True\n");
+}
+
+TEST(NativeCodeOfPackages, SaysThatThereIsNoMemory) {
+  const auto sandbox = make_sandbox(
+      {.memory_limit_bytes = 400 << 20, .packages = {"ormsgpack", "xxhash", "zstandard"}});
+  const RunResult result = sandbox->run({.argv = {"python3", "-c", R"py(
+import ormsgpack, xxhash, zstandard
+
+def attempt(function, *arguments):
+    try:
+        print(len(function(*arguments)))
+    except Exception as error:
+        print(type(error).__name__, error)
+
+data = bytes(20 << 20)
+attempt(ormsgpack.packb, [data] * 40)
+attempt(ormsgpack.packb, {str(i): 'text' * i for i in range(100)})
+head = bytes.fromhex('28b52ffde0')
+attempt(zstandard.decompress, head + (1 << 30).to_bytes(8, 'little') + bytes(20))
+attempt(zstandard.decompress, head + (1 << 40).to_bytes(8, 'little') + bytes(20))
+attempt(zstandard.ZstdDecompressor().decompress, zstandard.compress(data), 0)
+attempt(lambda: [xxhash.xxh3_64() for _ in range(10_000_000)])
+print(xxhash.xxh64_hexdigest(b'alive'))
+)py"}});
+  EXPECT_EQ(result.exit_code, 0) << result.reason << result.stderr_data;
+  EXPECT_EQ(result.stdout_data,
+            "MemoryError \n20321\nMemoryError \n"
+            "ZstdError frame is too large to decompress on this platform\n20971520\n"
+            "MemoryError \n7c95751d890590b6\n");
 }
 
 // Two keys of the same hash, whose comparison raises: rpds panics.

@@ -150,10 +150,10 @@ class Extensions(unittest.TestCase):
             found = re.search(rf"^{name} = (\([^()]*\))$", (SOURCE / "userland/python" / file).read_text(), re.M)
             return ast.literal_eval(found[1])
 
-        parts = tomllib.loads((SOURCE / "userland/python/rust/packages.toml").read_text())["part"].values()
-        in_rust = {name for part in parts for name in part["modules"]}
+        recipes = [tomllib.loads((SOURCE / "userland/python" / name).read_text()) for name in ("extensions/extensions.toml", "rust/packages.toml")]
+        of_packages = {name for recipe in recipes for part in recipe["part"].values() for name in part.get("modules", ())}
         told = listed("EXTENSIONS", "lib/_cloche/image/boot_image.py")
-        self.assertEqual(sorted(told), sorted({*listed("MODULES", "extensions.py"), *in_rust}))
+        self.assertEqual(sorted(told), sorted({*listed("MODULES", "extensions.py"), *of_packages}))
 
 
 if __name__ == "__main__":

@@ -280,7 +280,7 @@ def main() -> int:
     if len(search) != 1:
         print(f"{SEARCH}, which pip needs, is not among the wheels: run scripts/fetch.", file=sys.stderr)
         return 2
-    wheels = [*(wheel for wheel in options.wheels if wheel not in search), *rust_extensions.packages()]
+    wheels = [*(wheel for wheel in options.wheels if wheel not in search), *extensions.packages(), *rust_extensions.packages()]
     everything = [*distributions(files), *(pure_wheel(wheel) for wheel in wheels)]
     by_name = {package["name"]: package for package in everything}
     for package in everything:

@@ -13,6 +13,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "build"))
 
 import libraries  # noqa: E402
 import musl  # noqa: E402
+import package_files  # noqa: E402
 import recipes  # noqa: E402
 import sources  # noqa: E402
 from common import (BuildError, cache_root, ccache_if_built_before, content_hash, install_folder, locked, run_logged, say, scratch_folder, tell, tool,  # noqa: E402, F401
@@ -20,7 +21,7 @@ from common import (BuildError, cache_root, ccache_if_built_before, content_hash
 
 HERE = Path(__file__).resolve().parent / "extensions"
 RECIPE = HERE / "extensions.toml"
-# Modules by their names; PyInit_... begins each.
+# Modules by their names; PyInit_... begins each. Those of packages are in extensions.toml.
 MODULES = ("_casts", "_curses", "_curses_panel", "_decimal", "_floats", "_scrypt", "_waits", "_zstd")
 # Which the interpreter's own code calls.
 FUNCTIONS = """cloche_before_attach cloche_before_line cloche_before_lock cloche_before_product cloche_before_read cloche_before_ufunc
@@ -45,6 +46,12 @@ MPDECIMAL = """basearith constants context convolute crt difradix2 fnt fourstep 
 transpose""".split()
 ZSTD = "../zstd/src/c"
 ZSTD_OPTIONS = ["-DZSTD_DISABLE_ASM", f"-I{ZSTD}/zstd/lib", f"-I{ZSTD}/zstd/lib/common", f"-I{ZSTD}/zstd/lib/dictBuilder"]
+# What packages bring is compiled as any extension module is.
+PUBLIC = ["-IInclude", f"-I{HERE}"]
+XXHASH = "../xxhash"
+XXHASH_OPTIONS = [f"-I{XXHASH}/deps/xxhash", "-U__wasm_simd128__"]  # it takes vectors for those of ARM then
+ZSTANDARD = "../zstandard/c-ext"
+ZSTANDARD_OPTIONS = [f"-I{ZSTANDARD}", "-include", str(HERE / "workers.h")]
 SODIUM = "../libsodium/src/libsodium"
 SODIUM_OPTIONS = [f"-I{SODIUM}/include/sodium", f"-I{SODIUM}/include", f"-I{SODIUM}", "-DCONFIGURED=1", "-DNATIVE_LITTLE_ENDIAN=1"]
 SODIUM_FILES = """crypto_pwhash/scryptsalsa208sha256/nosse/pwhash_scryptsalsa208sha256_nosse crypto_pwhash/scryptsalsa208sha256/pbkdf2-sha256
@@ -65,6 +72,12 @@ LIBC_MEMBERS = "cfgetospeed iswprint iswalpha iswpunct wcwidth tsearch tfind tde
 def parts():
     """What is fetched, by its name: a version, a licence and a source."""
     return tomllib.loads(RECIPE.read_text())["part"]
+
+
+def modules():
+    """The name of each module, and that of the function that begins it."""
+    names = [*MODULES, *(name for part in parts().values() for name in part.get("modules", ()))]
+    return {name: f"PyInit_{name.rpartition('.')[2]}" for name in names}
 
 
 def _units(tree):
@@ -90,6 +103,9 @@ def _units(tree):
     for name in ("common", "compress", "decompress", "dictBuilder"):
         for source in sorted((tree / ZSTD / "zstd/lib" / name).glob("*.c")):
             yield source, ZSTD_OPTIONS
+    yield f"{XXHASH}/src/_xxhash.c", PUBLIC + XXHASH_OPTIONS
+    yield f"{XXHASH}/deps/xxhash/xxhash.c", XXHASH_OPTIONS
+    yield f"{ZSTANDARD}/backend_c.c", PUBLIC + ZSTD_OPTIONS + ZSTANDARD_OPTIONS
     yield HERE / "terminal.c", PYTHON
     for name in ("_cursesmodule", "_curses_panel"):
         yield f"Modules/{name}.c", PYTHON + CURSES_OPTIONS
@@ -117,6 +133,22 @@ def linked(table_base, data_base):
                 install_folder(out, final)
     os.utime(final)  # in use: see prune
     return (final / "extensions.wasm").read_bytes()
+
+
+def packages():
+    """The folder of each package whose code is here, laid as a wheel is."""
+    named = {name: part for name, part in parts().items() if "modules" in part}
+    final = cache_root() / f"python-c-packages-{content_hash('python-c-packages', RECIPE, Path(__file__), Path(package_files.__file__))}"
+    with locked(cache_root() / "locks" / "python-c-packages"):
+        if not final.exists():
+            with scratch_folder("python-c-packages") as scratch:
+                for name, part in named.items():
+                    tree = scratch / "sources" / name
+                    sources.unpack(sources.fetch(part), tree)
+                    package_files.keep(tree, part, scratch / "out" / name, {file: (tree / path).read_text() for file, path in part["licences"].items()})
+                install_folder(scratch / "out", final)
+    os.utime(final)
+    return [final / name for name in named]
 
 
 def _curses(sysroot):
@@ -162,4 +194,4 @@ def _compile(tree, sysroot, table_base, data_base, log, out):
     objects += [f"{NCURSES}/lib/libncursesw.a", f"{NCURSES}/lib/libpanelw.a"]
     run_logged([tool("wasm-ld"), "--no-entry", "--import-memory", "--import-table", f"--table-base={table_base}", f"--global-base={data_base}",
                 "-zstack-size=16", "--emit-relocs", "--import-undefined", "--unresolved-symbols=ignore-all", "--strip-debug",
-                *(f"--export={name}" for name in (*FUNCTIONS, *(f"PyInit_{name}" for name in MODULES))), "-o", out, *objects], log, tree)
+                *(f"--export={name}" for name in (*FUNCTIONS, *modules().values())), "-o", out, *objects], log, tree)

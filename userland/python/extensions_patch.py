@@ -109,7 +109,7 @@ def patch(module):
     data = InterpreterData(module)
     base = module.pages() * PAGE
     added = append(module, extensions.linked(module.table_size(), base + ROOM), data.address)
-    begins = {name: added.table[f"PyInit_{name}"] for name in extensions.MODULES}
+    begins = {name: added.table[function] for name, function in extensions.modules().items()}
     rust = append(module, rust_extensions.linked(module.table_size(), module.pages() * PAGE), data.address)
     begins |= {name: rust.table[function] for name, function in rust_extensions.modules().items()}
     register(module, data, begins, base)

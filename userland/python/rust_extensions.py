@@ -12,13 +12,13 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from email.parser import Parser
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "build"))
 
 import libraries  # noqa: E402
 import musl  # noqa: E402
+import package_files  # noqa: E402
 import sources  # noqa: E402
 from common import (CRATES, BuildError, cache_root, content_hash, install_folder, locked, run_logged, say, scratch_folder, tool,  # noqa: E402
                     toolchain_id)
@@ -67,7 +67,8 @@ def library():
     rustc, cargo = _compiler()
     sysroot = musl.build_sysroot(1)
     version = subprocess.run([rustc, "-vV"], capture_output=True, text=True, check=True).stdout
-    key = content_hash("python-rust", version, toolchain_id(), sysroot.name, libraries.key(CRYPTO, sysroot), HERE, Path(__file__))
+    key = content_hash("python-rust", version, toolchain_id(), sysroot.name, libraries.key(CRYPTO, sysroot), HERE, Path(__file__),
+                       Path(package_files.__file__))
     final = cache_root() / f"python-rust-{key}"
     if not final.exists():
         with locked(cache_root() / "locks" / "python-rust"):
@@ -97,7 +98,7 @@ def _make(final, rustc, cargo, sysroot):
         shutil.move(tree / "target" / TARGET / "release" / LIBRARY, out)
         licences = _licences(tree / "Cargo.lock")
         for name, part in parts().items():
-            _keep(tree / name, part, out / name, licences)
+            package_files.keep(tree / name, part, out / name, {"LICENSES-of-crates.txt": licences})
         install_folder(out, final)
     say(f"built the Rust code of Python packages ({used:.0f} s of CPU)")
 
@@ -138,28 +139,6 @@ def _licences(lock):
             for file in sorted(path for path in folder.iterdir() if re.match("(LICEN[CS]E|COPYING|UNLICENSE|NOTICE)", path.name) and path.is_file()):
                 whose.setdefault(file.read_text(errors="replace").strip(), {})[f"{crate['name']} {crate['version']}"] = True
     return "\n\n".join(f"{', '.join(crates)}:\n\n{text}" for text, crates in whose.items()) + "\n"
-
-
-def _keep(source, part, target, licences):
-    """Of what was unpacked what its package has beside the compiled code, laid as a wheel is."""
-    metadata = (source / "PKG-INFO").read_text()
-    named = Parser().parsestr(metadata, headersonly=True)
-    info = target / f"{named['Name'].replace('-', '_')}-{named['Version']}.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(metadata)
-    for licence in sorted(source.glob("LICENSE*")):
-        shutil.copy(licence, info)
-    (info / "LICENSES-of-crates.txt").write_text(licences)
-    if "python" in part:
-        for folder in (part["python"], *part.get("beside", ())):
-            shutil.copytree(source / folder, target / Path(folder).name)
-    else:  # as maturin does it where a package is compiled code alone
-        module = next(iter(part["modules"])).rpartition(".")[2]
-        (target / module).mkdir()
-        (target / module / "__init__.py").write_text(
-            f"from .{module} import *\n\n__doc__ = {module}.__doc__\nif hasattr({module}, \"__all__\"):\n    __all__ = {module}.__all__\n")
-    names = sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file())
-    (info / "RECORD").write_text("".join(f"{name},,\n" for name in [*names, f"{info.name}/RECORD"]))
 
 
 def packages():

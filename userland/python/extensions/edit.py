@@ -1,5 +1,6 @@
 """Edits of CPython 3.13's sources: what is otherwise in the interpreter, which is 3.15. Runs in the unpacked archive."""
 import pathlib
+import re
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "build"))
@@ -174,3 +175,22 @@ replace(PANEL, "        (void)set_panel_userptr(po->pan, NULL);\n        Py_DECR
         "        (void)set_panel_userptr(po->pan, NULL);\n    }\n    (void)del_panel(po->pan);\n", "takes a panel off the stack before what it holds ends")
 replace(PANEL, "        remove_lop(po);\n    }\n    PyObject_Free(po);\n", "        remove_lop(po);\n    }\n    Py_XDECREF(obj);\n    PyObject_Free(po);\n",
         "takes a panel off the stack before what it holds ends")
+
+
+def with_both(path):
+    """A method without arguments is called with two, its object and NULL. Where machines let it take one WebAssembly does not."""
+    path = pathlib.Path(path)
+    text = path.read_text()
+    for name in re.findall(r"\(PyCFunction\)\s*(\w+),\s*METH_NOARGS", text):
+        text = re.sub(rf"\b{name}\(\s*(\w+ \*self)\)(?=\s*\{{)", rf"{name}(\1, PyObject *unused)", text)
+    path.write_text(text)
+
+
+with_both("../xxhash/src/_xxhash.c")
+ZSTANDARD = "../zstandard/c-ext"
+for source in pathlib.Path(ZSTANDARD).glob("*.c"):
+    with_both(source)
+replace(f"{ZSTANDARD}/bufferutil.c", "PyObject *args) {\n    Py_ssize_t size;", "PyObject *args, PyObject *unused) {\n    Py_ssize_t size;", "takes what it is called with")
+replace(f"{ZSTANDARD}/compressiondict.c", "PyLong_FromLong(dictID)", "PyLong_FromUnsignedLong(dictID)", "counts beyond what a long has here")
+replace(f"{ZSTANDARD}/constants.c", 'PyModule_AddIntConstant(mod, "MAGIC_NUMBER", ZSTD_MAGICNUMBER)', 'PyModule_Add(mod, "MAGIC_NUMBER", PyLong_FromUnsignedLong(ZSTD_MAGICNUMBER))',
+        "counts beyond what a long has here")

@@ -16,8 +16,11 @@ clock_t clock(void) { return 0; }
 
 EXCEPTION(ArithmeticError)
 EXCEPTION(AttributeError)
+EXCEPTION(BufferError)
 EXCEPTION(DeprecationWarning)
 EXCEPTION(EOFError)
+EXCEPTION(ImportError)
+EXCEPTION(IndexError)
 EXCEPTION(KeyError)
 EXCEPTION(MemoryError)
 EXCEPTION(NotImplementedError)
@@ -25,6 +28,7 @@ EXCEPTION(OSError)
 EXCEPTION(OverflowError)
 EXCEPTION(RuntimeError)
 EXCEPTION(RuntimeWarning)
+EXCEPTION(StopIteration)
 EXCEPTION(TypeError)
 EXCEPTION(ValueError)
 EXCEPTION(ZeroDivisionError)
@@ -69,4 +73,12 @@ PyLongObject *_PyLong_FromDigits(int negative, Py_ssize_t digit_count, digit *di
   if (writer == NULL) return NULL;
   memcpy(room, digits, digit_count * sizeof(digit));
   return (PyLongObject *)PyLongWriter_Finish(writer);
+}
+
+/* The lower 64 bits of a number, or of what stands for one. */
+unsigned long long PyLong_AsUnsignedLongLongMask(PyObject *value) {
+  unsigned long long bits = 0;
+  const int flags = Py_ASNATIVEBYTES_NATIVE_ENDIAN | Py_ASNATIVEBYTES_ALLOW_INDEX;
+  if (PyLong_AsNativeBytes(value, &bits, sizeof(bits), flags) < 0) return (unsigned long long)-1;
+  return bits;
 }

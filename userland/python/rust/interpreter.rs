@@ -7,8 +7,10 @@ extern crate bcrypt_rust;
 extern crate cryptography_rust;
 extern crate jiter_python;
 extern crate orjson;
+extern crate ormsgpack;
 extern crate rpds;
 extern crate tiktoken;
+extern crate uuid_utils;
 
 mod openssl;
 

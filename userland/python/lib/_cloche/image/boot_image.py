@@ -231,10 +231,10 @@ def _make_immortal():
             return
 
 
-# Modules that userland/python/extensions.py and rust/packages.toml have put beside those that the interpreter was built with.
+# Modules that userland/python/extensions.py, its extensions.toml and rust/packages.toml have put beside those that the interpreter was built with.
 EXTENSIONS = ("_casts", "_curses", "_curses_panel", "_decimal", "_floats", "_scrypt", "_waits", "_zstd",
-              "bcrypt._bcrypt", "cryptography.hazmat.bindings._rust", "jiter.jiter", "orjson.orjson", "pydantic_core._pydantic_core", "rpds.rpds",
-              "tiktoken._tiktoken")
+              "bcrypt._bcrypt", "cryptography.hazmat.bindings._rust", "jiter.jiter", "orjson.orjson", "ormsgpack.ormsgpack",
+              "pydantic_core._pydantic_core", "rpds.rpds", "tiktoken._tiktoken", "uuid_utils._uuid_utils", "xxhash._xxhash", "zstandard.backend_c")
 
 
 def _identity():
