@@ -1,5 +1,5 @@
 # QuickJS-ng: its own program under the name qjs, and node: the same engine with our modules, zlib, Brotli, SQLite and OpenSSL's libcrypto. Rust crates carry the C source of
-# two. sucrase, which is JavaScript, takes the types out of TypeScript, and web-streams-polyfill has the streams of the web.
+# two. sucrase, which is JavaScript, takes the types out of TypeScript, web-streams-polyfill has the streams of the web, and FormatJS the classes of Intl.
 zlib=$LIBRARIES/zlib
 crypto=$LIBRARIES/openssl
 sqlite=$LIBRARIES/sqlite
@@ -28,3 +28,4 @@ install -m 644 "$EXTRA/sucrase/LICENSE" "$sucrase/"
 web=$OUT/usr/lib/node/web-streams
 mkdir -p "$web"
 install -m 644 "$EXTRA/web-streams/dist/ponyfill.js" "$EXTRA/web-streams/LICENSE" "$web/"
+python3 -B "$PORT/locales.py" "$EXTRA" "$OUT/usr/lib/node/intl"

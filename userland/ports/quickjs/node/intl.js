@@ -1,142 +1,162 @@
-// Intl: American English alone, as far as locale.js writes it. What it does not know is an error, or not there.
-const texts = require('locale');
+// Intl: FormatJS's classes, with CLDR's data of a locale, which is read when it is first asked for. Order and segments are ours.
+const Module = require('module');
 
-const tagOf = { enumerable: false, configurable: true };
+const folder = `${internal.root}intl/`;
+const load = Module.createRequire(`${folder}index.js`);
+const textOf = (file) => internal.std.loadFile(folder + file);
+const own = (object, name) => Object.prototype.hasOwnProperty.call(object, name);
+
+// The names of the locales that there are: { KIND: [...], usual: { 'de-DE': 'de' } }
+let read;
+const locales = () => (read ??= JSON.parse(textOf('locales.json'), (name, value) => (Array.isArray(value) ? new Set(value) : value)));
+
+// A tag without its extensions: de-DE of de-DE-u-nu-latn.
+const bare = (tag) => tag.replace(/-[a-z0-9]-.*$/i, '');
+// The one that has the data of a tag; undefined: none.
+function nearest(kind, tag) {
+  for (let at = locales().usual[tag] ?? tag; at; at = at.includes('-') ? at.slice(0, at.lastIndexOf('-')) : '') if (locales()[kind].has(at)) return at;
+  return undefined;
+}
+// What it is called: a tag that says no more than usual stays, as does one with a country of its own.
+const named = (kind, tag) => (own(locales().usual, tag) ? nearest(kind, tag) && tag : nearest(kind, tag));
+
+function withOwn(base, changes) {
+  if (!base || !changes || typeof base !== 'object' || typeof changes !== 'object' || Array.isArray(changes)) return changes;
+  const all = { ...base };
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) delete all[name];
+    else all[name] = own(all, name) ? withOwn(all[name], value) : value;
+  }
+  return all;
+}
+function dataOf(kind, locale) {
+  const told = JSON.parse(textOf(`${kind}/${locale}.json`));
+  return told.from === undefined ? told : withOwn(dataOf(kind, told.from), told.own);
+}
+
+function getCanonicalLocales(given) {
+  if (given === undefined) return [];
+  if (given === null) throw new TypeError('Cannot convert undefined or null to object');
+  const list = typeof given === 'string' || (internal.Locale && given instanceof internal.Locale) ? [given] : Array.from(given);
+  const found = new Set();
+  for (const one of list) {
+    if (typeof one !== 'string' && (typeof one !== 'object' || one === null)) throw new TypeError('Incorrect locale information provided');
+    const tag = String(one);
+    try {
+      found.add(locales().numbers.has(tag) || own(locales().usual, tag) ? tag : load('./intl-getcanonicallocales.js').getCanonicalLocales(tag)[0]);
+    } catch {
+      throw new RangeError('Incorrect locale information provided');
+    }
+  }
+  return [...found];
+}
+
 const localZone = () => process.env.TZ?.replace(/^:/, '') || 'UTC';
-function define(name, Class) {
-  Class.supportedLocalesOf = (locales = []) => [locales].flat().filter((one) => /^en\b/i.test(one));
-  Object.defineProperty(Class.prototype, Symbol.toStringTag, { value: `Intl.${name}`, ...tagOf });
-  // Some are called without new.
+// As the environment says it, as ICU reads it.
+function localLocale() {
+  const tag = internal.saidLocale().replace(/[.@].*$/, '').replace(/_/g, '-');
+  return /^[a-z]{2,3}(?:-[A-Za-z0-9]+)*$/.test(tag) && nearest('numbers', tag) ? tag : 'en-US';
+}
+
+function saysWhatItSupports(Class, kind) {
+  const { supportedLocalesOf } = { supportedLocalesOf(given) { return getCanonicalLocales(given).filter((tag) => nearest(kind, bare(tag)) !== undefined); } };
+  Object.defineProperty(Class, 'supportedLocalesOf', { value: supportedLocalesOf, writable: true, configurable: true, enumerable: false });
+}
+// A class of FormatJS's, which is given what it needs of the locales before it is made.
+function classOf(name, kind, add, { callable = false, prepare = () => {} } = {}) {
+  const Class = load(`./intl-${name.toLowerCase()}.js`);
+  const Real = Class[name] ?? Class.default, added = new Set();
+  const make = (given, options, target) => {
+    const tags = getCanonicalLocales(given);
+    for (const tag of [...tags.map(bare), localLocale()]) {
+      const locale = named(kind, tag);
+      if (locale === undefined || added.has(locale)) continue;
+      added.add(locale);
+      add(Real, locale, nearest(kind, locale));
+    }
+    prepare(Real, options);
+    return Reflect.construct(Real, [tags, options], target);
+  };
+  Real.getDefaultLocale = () => named(kind, localLocale()) ?? 'en-US';
+  const Shown = new Proxy(Real, {
+    construct: (target, [given, options], newTarget) => make(given, options, newTarget),
+    apply(target, self, [given, options]) {
+      if (!callable) throw new TypeError(`Constructor Intl.${name} requires 'new'`);
+      return make(given, options, Shown);
+    },
+  });
+  saysWhatItSupports(Real, kind);
+  Object.defineProperty(Real.prototype, 'constructor', { value: Shown, writable: true, configurable: true, enumerable: false });
+  return Shown;
+}
+const addData = (kind) => (Class, locale, from) => Class.__addLocaleData({ locale, data: dataOf(kind, from) });
+// Its rules are functions.
+const addRules = (Class, locale, from) => {
+  const add = (told) => Class.__addLocaleData({ ...told, locale });
+  new Function('Intl', textOf(`plurals/${from}.js`))({ PluralRules: { __addLocaleData: add } });
+};
+// The zone of a formatter, by the system's own files.
+function prepareZone(Class, options) {
+  const zone = String(options?.timeZone ?? localZone());
+  Class.getDefaultTimeZone = localZone;
+  if (own(Class.tzData, zone) || /^[+-]/.test(zone)) return;
+  const clock = require('zones')(zone);
+  Class.tzData[zone] = (milliseconds) => {
+    const { offset, isSummer } = clock(milliseconds);
+    return [[-Infinity, '', offset, Boolean(isSummer)]];
+  };
+}
+
+const classes = {
+  NumberFormat: () => classOf('NumberFormat', 'numbers', addData('numbers'), { callable: true }),
+  DateTimeFormat: () => classOf('DateTimeFormat', 'dates', addData('dates'), { callable: true, prepare: prepareZone }),
+  PluralRules: () => classOf('PluralRules', 'plurals', addRules),
+  ListFormat: () => classOf('ListFormat', 'lists', addData('lists')),
+  RelativeTimeFormat: () => classOf('RelativeTimeFormat', 'relative', addData('relative')),
+  DisplayNames: () => classOf('DisplayNames', 'names', addData('names')),
+  Locale: () => (internal.Locale = load('./intl-locale.js').Locale),
+  Collator: () => shown('Collator', require('collator')),
+  Segmenter: () => shown('Segmenter', require('segmenter')),
+};
+// Those of ours, of which some are called without new.
+function shown(name, Class) {
+  saysWhatItSupports(Class, 'numbers');
+  Object.defineProperty(Class.prototype, Symbol.toStringTag, { value: `Intl.${name}`, configurable: true });
   return new Proxy(Class, { apply: (target, self, args) => new target(...args) });
 }
 
-class NumberFormat {
-  #options;
-  constructor(locales, options = {}) { this.#options = { ...options }; texts.numberText(0, this.#options); this.format = (value) => texts.numberText(typeof value === 'bigint' ? value : Number(value), this.#options); }
-  resolvedOptions() { return { locale: 'en-US', numberingSystem: 'latn', style: 'decimal', ...this.#options }; }
+const Intl = Object.defineProperty({}, Symbol.toStringTag, { value: 'Intl', configurable: true });
+for (const [name, make] of Object.entries(classes)) internal.lazy(name, make, Intl);
+const supportedValuesOf = (key) => load('./intl-supportedvaluesof.js').supportedValuesOf(key);
+for (const [name, value] of Object.entries({ getCanonicalLocales, supportedValuesOf })) Object.defineProperty(Intl, name, { value, writable: true, configurable: true, enumerable: false });
+
+// What toLocaleString and its like write, for those that are not American English: locale.js.
+const formats = new Map();
+function formatOf(kind, given, options, make) {
+  const key = (given === undefined || typeof given === 'string') && options === undefined ? `${kind} ${given ?? localLocale()} ${localZone()}` : undefined;
+  if (key !== undefined && formats.has(key)) return formats.get(key);
+  const made = make();
+  if (key !== undefined && formats.size < 64) formats.set(key, made);
+  return made;
 }
-class DateTimeFormat {
-  #options;
-  constructor(locales, options = {}) {
-    this.#options = { ...options };
-    texts.dateText(0, this.#options);
-    const timed = ['hour', 'minute', 'second', 'timeStyle'].some((name) => options[name] !== undefined), dated = ['weekday', 'year', 'month', 'day', 'dateStyle'].some((name) => options[name] !== undefined);
-    const write = timed && dated ? texts.dateAndTimeText : timed ? texts.timeText : texts.dateText;
-    this.format = (date = Date.now()) => {
-      if (Number.isNaN(Number(date))) throw new RangeError('Invalid time value');
-      return write(Number(date), this.#options);
-    };
-  }
-  // The same text by its parts, which come in one order.
-  formatToParts(date) {
-    const text = this.format(date), options = this.#options, zone = options.timeZoneName !== undefined || /^(?:full|long)$/.test(options.timeStyle);
-    const letters = text.search(/[A-Z][a-z]/), days = /^(?:Sun|Mon|Tue|Wed|Thu|Fri|Sat)/, months = /^(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)/;
-    const has = (name) => options[name] !== undefined, dates = ['month', 'day', 'year'], times = ['hour', 'minute', 'second'];
-    const all = ![...dates, ...times, 'weekday', 'dateStyle', 'timeStyle'].some(has), styled = has('dateStyle') || has('timeStyle');
-    let left = styled ? [...has('dateStyle') ? dates : [], ...has('timeStyle') ? [...times.slice(0, options.timeStyle === 'short' ? 2 : 3), 'dayPeriod'] : []]
-      : all ? dates : [...dates.filter(has), ...times.filter(has), 'dayPeriod'];
-    const parts = [];
-    const add = (type, value) => {
-      if (type === 'literal' && parts.at(-1)?.type === 'literal') parts.at(-1).value += value;
-      else parts.push({ type, value });
-    };
-    for (let at = 0; at < text.length;) {
-      const [word] = /^(?:\d+|[A-Za-z]+|[^\dA-Za-z]+)/.exec(text.slice(at));
-      if (/^\W/.test(word) || word === 'at') add('literal', word);
-      else if (zone && !left.some((type) => type !== 'dayPeriod') && !/^[AP]M$/.test(word)) { add('timeZoneName', text.slice(at)); break; }
-      else if (at === letters && days.test(word) && !(has('month') && !has('weekday') && months.test(word))) add('weekday', word);
-      else if (/^[AP]M$/.test(word)) add('dayPeriod', word);
-      else if (has('era') && /^(?:AD|BC|A|B)$/.test(word)) add('era', word);
-      else add(left.shift() ?? 'literal', word);
-      at += word.length;
-    }
-    return parts;
-  }
-  resolvedOptions() { return { locale: 'en-US', calendar: 'gregory', numberingSystem: 'latn', timeZone: localZone(), ...this.#options }; }
+const dates = ['weekday', 'year', 'month', 'day'], times = ['dayPeriod', 'hour', 'minute', 'second', 'fractionalSecondDigits'];
+const usualDate = ['year', 'month', 'day'], usualTime = ['hour', 'minute', 'second'];
+function dateText(kind, wanted, usual, refused) {
+  const make = (given, options) => {
+    const asked = { ...Object(options) };
+    if (refused && asked[refused] !== undefined) throw new TypeError(`Invalid option : ${refused}`);
+    if (![...wanted, 'dateStyle', 'timeStyle'].some((name) => asked[name] !== undefined)) for (const name of usual) asked[name] = 'numeric';
+    return new Intl.DateTimeFormat(given, asked);
+  };
+  return (time, given, options) => {
+    const format = formatOf(kind, given, options, () => make(given, options));
+    return Number.isNaN(time) ? 'Invalid Date' : format.format(time);
+  };
 }
-// The order of ICU's root: spaces, punctuation, symbols, digits, letters, exactly so within ASCII; what is beyond follows by code point.
-const inOrder = '\t\n\v\f\r _-,;:!?.\'"()[]{}@*/\\&#%`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz';
-const ranks = new Map([...inOrder].map((letter, at) => [letter, at + 1]));
-const asOthers = { ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', đ: 'd', ł: 'l', ı: 'i' };
-const rankOf = (letter) => ranks.get(letter) ?? (letter < ' ' || letter === '\x7f' ? 0 : 1000 + letter.codePointAt(0));
-const order = (x, y) => (x < y ? -1 : x > y ? 1 : 0);
-const lower = (text) => text.normalize('NFD').toLowerCase().replace(/[ßæœøđłı]/g, (letter) => asOthers[letter]);
-class Collator {
-  #numeric;
-  #base;
-  #upperFirst;
-  #ignore;
-  constructor(locales, { numeric = false, sensitivity = 'variant', caseFirst = 'false', ignorePunctuation = false } = {}) {
-    this.#numeric = Boolean(numeric);
-    this.#base = sensitivity;
-    this.#upperFirst = caseFirst === 'upper';
-    this.#ignore = Boolean(ignorePunctuation);
-    this.compare = (a, b) => this.#compare(String(a), String(b));
-  }
-  // What letters stand for: a rank each, and a number as such where that is asked for.
-  #ranks(text) {
-    const bare = text.replace(/\p{M}/gu, '');
-    const pieces = this.#numeric ? bare.match(/\d+|[^]/gu) ?? [] : [...bare];
-    const found = pieces.map((piece) => (this.#numeric && /^\d/.test(piece) ? BigInt(piece) : rankOf(piece)));
-    return found.filter((rank) => rank !== 0);
-  }
-  // Letters first, then accents, then capitals.
-  #compare(a, b) {
-    if (this.#ignore) [a, b] = [a, b].map((text) => [...text].filter((letter) => !(rankOf(letter) < ranks.get('`'))).join(''));
-    if (a === b) return 0;
-    const one = lower(a), other = lower(b);
-    const x = this.#ranks(one), y = this.#ranks(other);
-    for (let i = 0; i < Math.max(x.length, y.length); i++) {
-      if (x[i] === undefined || y[i] === undefined) return x[i] === undefined ? -1 : 1;
-      if (x[i] === y[i]) continue;
-      const numbers = typeof x[i] === 'bigint' && typeof y[i] === 'bigint';
-      const found = numbers ? order(x[i], y[i]) : order(typeof x[i] === 'bigint' ? ranks.get('0') : x[i], typeof y[i] === 'bigint' ? ranks.get('0') : y[i]);
-      if (found) return found;
-    }
-    const accents = this.#base === 'base' || this.#base === 'case' ? 0 : order(one, other);
-    if (accents || this.#base === 'base' || this.#base === 'accent') return accents;
-    // What is not a matter of capitals, such as ß beside ss.
-    const rest = order(a.toLowerCase(), b.toLowerCase());
-    return rest || (this.#upperFirst ? order(a, b) : -order(a, b));
-  }
-  resolvedOptions() {
-    return { locale: 'en-US', usage: 'sort', sensitivity: this.#base, ignorePunctuation: this.#ignore, collation: 'default', numeric: this.#numeric, caseFirst: this.#upperFirst ? 'upper' : 'false' };
-  }
-}
-const usual = new Collator();
-internal.localeCompare = (one, other, locales, options) => (options === undefined ? usual : new Collator(locales, options)).compare(one, other);
-class PluralRules {
-  #ordinal;
-  constructor(locales, { type = 'cardinal' } = {}) { this.#ordinal = type === 'ordinal'; }
-  select(number) {
-    if (!this.#ordinal) return Number(number) === 1 ? 'one' : 'other';
-    const last = number % 10, two = number % 100;
-    return last === 1 && two !== 11 ? 'one' : last === 2 && two !== 12 ? 'two' : last === 3 && two !== 13 ? 'few' : 'other';
-  }
-  resolvedOptions() { return { locale: 'en-US', type: this.#ordinal ? 'ordinal' : 'cardinal' }; }
-}
-class ListFormat {
-  #word;
-  constructor(locales, { type = 'conjunction', style = 'long' } = {}) { this.#word = type === 'unit' ? '' : type === 'disjunction' ? 'or' : style === 'long' ? 'and' : '&'; }
-  format(list) {
-    const all = [...list], word = this.#word && `${this.#word} `;
-    if (all.length < 3) return all.join(word ? ` ${word}` : ', ');
-    return `${all.slice(0, -1).join(', ')}, ${word}${all.at(-1)}`;
-  }
-}
-class Segmenter {
-  #granularity;
-  constructor(locales, { granularity = 'grapheme' } = {}) { this.#granularity = granularity; }
-  segment(text) {
-    const input = String(text), words = this.#granularity === 'word';
-    const shape = words ? /[\p{L}\p{M}\p{N}_]+(?:['’.][\p{L}\p{M}\p{N}]+)*|\s+|./gsu : this.#granularity === 'sentence' ? /.+?(?:[.!?]+\s+|$)/gs
-      : /\r\n|\p{RI}\p{RI}|\P{M}(?:[\p{M}\u200c\ufe0e\ufe0f]|\p{EMod}|\u200d\p{ExtPict})*|\p{M}/gsu;
-    return { *[Symbol.iterator]() {
-      for (const { 0: segment, index } of input.matchAll(shape)) yield { segment, index, input, ...(words ? { isWordLike: /[\p{L}\p{N}]/u.test(segment) } : {}) };
-    }, containing(at = 0) { for (const part of this) if (at < part.index + part.segment.length) return part; return undefined; } };
-  }
-  resolvedOptions() { return { locale: 'en-US', granularity: this.#granularity }; }
-}
-module.exports = { NumberFormat, DateTimeFormat, Collator, PluralRules, ListFormat, Segmenter };
-for (const [name, Class] of Object.entries(module.exports)) module.exports[name] = define(name, Class);
-Object.defineProperties(module.exports, { getCanonicalLocales: { value: (locales = []) => [locales].flat(), ...tagOf }, [Symbol.toStringTag]: { value: 'Intl', ...tagOf } });
+internal.localTexts = {
+  numberText: (value, given, options) => formatOf('number', given, options, () => new Intl.NumberFormat(given, options)).format(value),
+  dateAndTimeText: dateText('both', [...dates, ...times], [...usualDate, ...usualTime]),
+  dateText: dateText('date', dates, usualDate, 'timeStyle'),
+  timeText: dateText('time', times, usualTime, 'dateStyle'),
+};
+module.exports = Intl;

@@ -1,11 +1,5 @@
-// locale: numbers and dates in American English, whatever language is asked for, as in a Node.js that was built with this one alone.
-// An option that would make another text is an error.
-const refuse = (options, names) => {
-  for (const name of names) if (options[name] !== undefined) throw new RangeError(`The option ${name} of toLocaleString is not in this node`);
-};
-const oneOf = (options, name, values, kind) => {
-  if (!values.includes(options[name])) throw new RangeError(`Value ${options[name]} out of range for ${kind}.prototype.toLocaleString options property ${name}`);
-};
+// locale: numbers and dates in American English, without the data of any locale. Undefined is what it does not know: intl.js writes that.
+const hasAny = (options, names) => names.some((name) => options[name] !== undefined);
 
 const symbols = { USD: '$', EUR: '€', GBP: '£', JPY: '¥', INR: '₹', CNY: 'CN¥', KRW: '₩', BRL: 'R$', CAD: 'CA$', AUD: 'A$', MXN: 'MX$', NZD: 'NZ$', ILS: '₪', VND: '₫', TWD: 'NT$', HKD: 'HK$' };
 const whole = ['JPY', 'KRW', 'VND'];
@@ -44,9 +38,9 @@ function decimal(value, shift, least, most) {
 }
 
 function numberText(value, options = {}) {
-  refuse(options, ['notation', 'unit', 'signDisplay', 'minimumSignificantDigits', 'maximumSignificantDigits', 'currencyDisplay', 'currencySign', 'roundingMode', 'minimumIntegerDigits']);
+  if (hasAny(options, ['notation', 'unit', 'signDisplay', 'minimumSignificantDigits', 'maximumSignificantDigits', 'currencyDisplay', 'currencySign', 'roundingMode', 'roundingIncrement', 'roundingPriority', 'trailingZeroDisplay', 'numberingSystem', 'minimumIntegerDigits'])) return undefined;
   const { style = 'decimal', useGrouping = true } = options;
-  oneOf({ style }, 'style', ['decimal', 'percent', 'currency'], 'Number');
+  if (!['decimal', 'percent', 'currency'].includes(style) || ![true, false, 'true', 'false'].includes(useGrouping)) return undefined;
   const currency = style === 'currency' ? String(options.currency ?? '').toUpperCase() : '';
   if (style === 'currency' && !/^[A-Z]{3}$/.test(currency)) throw new TypeError(options.currency === undefined ? 'Currency code is required with currency style.' : `Invalid currency code : ${options.currency}`);
   const cents = whole.includes(currency) ? 0 : 2;
@@ -102,7 +96,7 @@ function zoneText(style, { offset, name }) {
   if (style === 'long') {
     if (name === 'UTC') return 'Coordinated Universal Time';
     if (known) return `${places[place]} ${season === 'S' ? 'Standard' : 'Daylight'} Time`;
-    throw new RangeError('The long name of this time zone is not in this node');
+    return undefined;
   }
   if (style === 'short' && (name === 'UTC' || known)) return name;
   if (style === 'longOffset') return `GMT${sign}${String(hours).padStart(2, '0')}:${rest}`;
@@ -112,10 +106,9 @@ function zoneText(style, { offset, name }) {
 // `wanted`: the kind of parts of which one has to be there, otherwise those of `added` are.
 function dateAndTime(date, given, wanted, added) {
   const options = { ...given };
-  if (options.era !== undefined) oneOf(options, 'era', Object.keys(eras), 'Date');
-  refuse(options, ['dayPeriod', 'fractionalSecondDigits', 'calendar', 'numberingSystem']);
-  if (options.timeZoneName !== undefined) oneOf(options, 'timeZoneName', ['short', 'long', 'shortOffset', 'longOffset'], 'Date');
-  for (const [style, table] of [['dateStyle', dateStyles], ['timeStyle', timeStyles]]) if (options[style] !== undefined) oneOf(options, style, Object.keys(table), 'Date');
+  if (hasAny(options, ['dayPeriod', 'fractionalSecondDigits', 'calendar', 'numberingSystem'])) return undefined;
+  const known = { era: Object.keys(eras), timeZoneName: ['short', 'long', 'shortOffset', 'longOffset'], dateStyle: Object.keys(dateStyles), timeStyle: Object.keys(timeStyles) };
+  if (Object.entries(known).some(([name, values]) => options[name] !== undefined && !values.includes(options[name]))) return undefined;
   const local = process.env.TZ?.replace(/^:/, '') || 'UTC', zone = options.timeZone ?? local;
   // The zone of this program is what the engine's dates are in.
   const clock = options.timeZone === undefined && !options.timeZoneName && !/^(?:full|long)$/.test(options.timeStyle) ? undefined : require('zones')(zone);
@@ -126,6 +119,7 @@ function dateAndTime(date, given, wanted, added) {
   else if (wanted.every((name) => options[name] === undefined)) for (const name of added) options[name] = 'numeric';
   const dated = dateNames.some((name) => options[name]), timed = timeNames.some((name) => options[name]);
   const named = options.timeZoneName ? zoneText(options.timeZoneName, there) : '';
+  if (named === undefined) return undefined;
   const era = options.era ? ` ${eras[options.era][read('FullYear') > 0 ? 0 : 1]}` : '';
   if (!timed) return dateText(date, options, read) + era + (named && `, ${named}`);
   const time = timeText(options, read) + (named && ` ${named}`);

@@ -32,7 +32,7 @@ const names = ['_http_common', 'assert', 'async_hooks', 'buffer', 'child_process
 // Those that are asked for by `node:` alone, and their files.
 const prefixed = { 'node:sea': 'sea', 'node:sqlite': 'sqlite', 'node:test': 'test', 'node:test/reporters': 'test_reporters' };
 // What those are made of, and programs cannot ask for.
-const hidden = ['histogram', 'fs_cp', 'fs_glob', 'fs_more', 'block_list', 'mime', 'types', 'checks', 'callee', 'keys', 'repl_completion', 'repl_await', 'encodings', 'websocket', 'loop', 'zones', 'locale', 'fetch', 'intl', 'http_agent', 'typescript', 'ipc', 'web_streams', 'crypto_util', 'crypto_hash', 'crypto_random', 'crypto_cipher',
+const hidden = ['histogram', 'fs_cp', 'fs_glob', 'fs_more', 'block_list', 'mime', 'types', 'checks', 'callee', 'keys', 'repl_completion', 'repl_await', 'encodings', 'websocket', 'loop', 'zones', 'locale', 'fetch', 'intl', 'collator', 'segmenter', 'http_agent', 'typescript', 'ipc', 'web_streams', 'crypto_util', 'crypto_hash', 'crypto_random', 'crypto_cipher',
   'crypto_keys', 'crypto_keygen', 'crypto_sign', 'crypto_dh', 'crypto_x509', 'webcrypto', 'webcrypto_subtle', 'webcrypto_words', 'webassembly'];
 const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['types'],
   'path/posix': ['path', 'posix'], 'path/win32': ['path', 'win32'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
@@ -62,6 +62,7 @@ internal.builtin = (name) => {
   return module.exports;
 };
 
+internal.lazy = lazy;
 function lazy(name, make, global = globalThis) {
   Object.defineProperty(global, name, {
     configurable: true, enumerable: false,
@@ -85,6 +86,14 @@ function setClock() {
   for (const [name, value] of [['Performance', Performance], ['performance', new Performance()]]) Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
 }
 
+// What the environment says of the language; empty: nothing.
+internal.saidLocale = () => std.getenv('LC_ALL') || std.getenv('LC_MESSAGES') || std.getenv('LANG') || '';
+// Whether that is American English, which needs no data: it is what there is where nothing else is said.
+function isAmerican(locales) {
+  if (locales !== undefined) return locales === 'en-US' || locales === 'en';
+  return /^(?:(?:C|POSIX|en_US)(?:[.@]|$)|$)/.test(internal.saidLocale());
+}
+
 // What the language has of languages and places, which the engine has not: each realm gets it.
 internal.prepareLanguage = (global) => {
   const { Number, BigInt, Date } = global;
@@ -92,7 +101,7 @@ internal.prepareLanguage = (global) => {
   const { localeCompare } = {
     localeCompare(that, ...rest) {
       if (this === undefined || this === null) throw new TypeError('String.prototype.localeCompare called on null or undefined');
-      if (!internal.localeCompare) internal.builtin('intl');
+      if (!internal.localeCompare) internal.builtin('collator');
       return internal.localeCompare(this, that, ...rest);
     },
   };
@@ -102,7 +111,13 @@ internal.prepareLanguage = (global) => {
     timeText: [[Date], 'toLocaleTimeString'] };
   for (const [text, [kinds, name]] of Object.entries(texts)) {
     for (const kind of kinds) {
-      const { [name]: method } = { [name](locales, options) { return internal.builtin('locale')[text](kind.prototype.valueOf.call(this), options); } };
+      const { [name]: method } = { [name](locales, options) {
+        const value = kind.prototype.valueOf.call(this);
+        const told = isAmerican(locales) ? internal.builtin('locale')[text](value, options) : undefined;
+        if (told !== undefined) return told;
+        internal.builtin('intl');
+        return internal.localTexts[text](value, locales, options);
+      } };
       Object.defineProperty(kind.prototype, name, { value: method, configurable: true, writable: true, enumerable: false });
     }
   }

@@ -15,7 +15,7 @@ function parse(bytes) {
   const names = bytes.subarray(at + 6 * types, at + 6 * types + chars);
   const kinds = Array.from({ length: types }, (_, i) => {
     const begin = bytes[at + 6 * i + 5];
-    return { offset: bytes.readInt32BE(at + 6 * i), name: names.toString('latin1', begin, names.indexOf(0, begin)) };
+    return { offset: bytes.readInt32BE(at + 6 * i), isSummer: bytes[at + 6 * i + 4] === 1, name: names.toString('latin1', begin, names.indexOf(0, begin)) };
   });
   return { moments, of, kinds, rule: ruleOf(bytes.toString('latin1', end).trim()) };
 }
@@ -29,13 +29,13 @@ function ruleOf(text) {
     return (sign === '-' ? -1 : 1) * (hours * 3600 + minutes * 60 + Number(rest));
   };
   const [, name, west, other, otherWest, begins, ends] = found, bare = (one) => one.replace(/[<>]/g, '');
-  const usual = { offset: -seconds(west), name: bare(name) };
+  const usual = { offset: -seconds(west), isSummer: false, name: bare(name) };
   if (other === undefined) return { usual };
   const day = (given) => {
     const [when, clock = '2'] = given.split('/');
     return { when, clock: seconds(clock) };
   };
-  return { usual, summer: { offset: otherWest === undefined ? usual.offset + 3600 : -seconds(otherWest), name: bare(other) }, begins: day(begins), ends: day(ends) };
+  return { usual, summer: { offset: otherWest === undefined ? usual.offset + 3600 : -seconds(otherWest), isSummer: true, name: bare(other) }, begins: day(begins), ends: day(ends) };
 }
 // The second of the year's change by the clock there.
 function changeOf(year, { when, clock }) {
@@ -61,7 +61,7 @@ function byRule({ usual, summer, begins, ends }, seconds) {
   return (begin < end ? seconds >= begin && seconds < end : seconds >= begin || seconds < end) ? summer : usual;
 }
 
-// zone(name) -> (milliseconds) -> { offset in seconds, name }; a RangeError where there is none of that name
+// zone(name) -> (milliseconds) -> { offset in seconds, isSummer, name }; a RangeError where there is none of that name
 module.exports = (name) => {
   const text = String(name), fixed = /^([+-])(\d\d):?(\d\d)?$/.exec(text);
   if (/^(?:utc|gmt|etc\/(?:utc|gmt|uct|universal|zulu))$/i.test(text)) return () => ({ offset: 0, name: 'UTC' });
