@@ -311,12 +311,12 @@ Result<void> WasmLiveRun::write_all(std::string_view bytes) {
 
 void WasmLiveRun::close_input() {
   if (!process_) return;
-  if (terminal_) {
-    (void)write_all(std::string_view(&end_of_file, 1));
-    return;
-  }
   {
     const kernel::KernelLock lock(kernel_.mutex());
+    if (terminal_) {
+      typed_.push_back(end_of_file);  // where there is no room it comes once there is
+      return pass_on_typed();
+    }
     input_closed_ = true;
     if (!typed_.empty()) return;  // once the command has taken it
   }

@@ -74,7 +74,7 @@ class WasmLiveRun final : public LiveRunState {
 
   bool input_closed_ GUARDED_BY(kernel::kernel_lock) = false;
   bool starved_ GUARDED_BY(kernel::kernel_lock) = false;  // a write was short: on_room is owed
-  std::string typed_ GUARDED_BY(kernel::kernel_lock);     // before the start, and not taken yet
+  std::string typed_ GUARDED_BY(kernel::kernel_lock);     // what goes before the rest
   bool killed_ GUARDED_BY(kernel::kernel_lock) = false;
   kernel::WaitQueue killed_changed_ GUARDED_BY(kernel::kernel_lock);
   bool timed_out_ GUARDED_BY(kernel::kernel_lock) = false;

@@ -2,6 +2,8 @@
 // Commands that one talks with.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <mutex>
 #include <string>
 
@@ -51,6 +53,32 @@ TEST_P(LiveRuns, ATerminalHasTheSizeThatItGetsAtOnce) {
     (void)live->wait();
     ASSERT_EQ(shown, "44 88\r\n");
   }
+}
+
+// A terminal takes some KiB that nobody reads; its end comes behind them, and nobody waits for that.
+TEST_P(LiveRuns, TheEndOfATerminalsInputWaitsForRoomAlone) {
+  const auto sandbox = make_sandbox();
+  std::promise<void> ready;
+  std::string shown;
+  LiveRunOptions options;
+  options.terminal = TerminalSize{};
+  options.command.script =
+      "stty raw -echo; echo ready; until [ -s /tmp/bytes ]; do sleep 0.01; done; "
+      "head -c $(cat /tmp/bytes) | tail -c 3 | cat -v";
+  options.command.output = [&](Stream, std::string_view data) {
+    if (shown.empty()) ready.set_value();
+    shown += data;
+  };
+  const auto live = sandbox->start(std::move(options));
+  ready.get_future().wait();
+  std::size_t taken = 0;
+  for (std::size_t last = 1; last > 0; taken += last) last = *live->write(std::string(512, 'x'));
+  EXPECT_GT(taken, 512U);
+  auto closed = std::async(std::launch::async, [&live] { live->close_input(); });
+  EXPECT_EQ(closed.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  ASSERT_TRUE(sandbox->files().write("/tmp/bytes", std::to_string(taken + 1)).ok());
+  EXPECT_EQ(live->wait().exit_code, 0);
+  EXPECT_NE(shown.find("xx^D"), std::string::npos) << shown;
 }
 
 CLOCHE_ON_EACH_ENGINE(LiveRuns);

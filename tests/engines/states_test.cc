@@ -86,6 +86,48 @@ TEST_P(States, HaveAllFilesAsTheyWere) {
   EXPECT_EQ(said(*third, "cat 'odd name/again'; stat -c %a deep/er/f"), "textmore640\n");
 }
 
+// A file that so many hundreds of folders lead to, each with a link beside it.
+std::string deep_tree(int hundreds) {
+  return "p=$(printf 'd/%.0s' {1..100}); mkdir t; echo end >t/f; for i in {1.." +
+         std::to_string(hundreds) + "}; do mkdir -p n/$p; ln -s t n/l; mv t n/$p; mv n t; done";
+}
+std::string end_of_deep_tree(int hundreds) {
+  return "cat t/$(for i in {1.." + std::to_string(hundreds) +
+         "}; do printf 'd/%.0s' {1..100}; printf t/; done)f";
+}
+
+// As deep as a path may be long.
+TEST_P(States, OfDeepFoldersAreWhole) {
+  constexpr int hundreds = 19;
+  const auto sandbox = make_sandbox();
+  said(*sandbox, deep_tree(hundreds));
+  const auto again = sandbox_of(state_of(*sandbox)), fork = sandbox->fork();
+  ASSERT_TRUE(again && fork);
+  for (Sandbox* one : {sandbox.get(), again.get(), fork.get()}) {
+    EXPECT_EQ(said(*one, end_of_deep_tree(hundreds)), "end\n");
+    EXPECT_TRUE(one->files().remove_all("t").ok());
+    EXPECT_EQ(said(*one, "ls"), "");
+  }
+}
+
+// A guest can make deeper ones, step by step.
+TEST_P(States, OfWhatIsTooDeepAreErrorsAndTheSandboxGoesOn) {
+  constexpr int hundreds = 40;
+  const auto sandbox = make_sandbox();
+  said(*sandbox, deep_tree(hundreds));
+  const auto state = export_state(*sandbox, room);
+  EXPECT_TRUE(state || state.error().code() == Errno::nametoolong) << state.error().sentence();
+  if (const auto removed = sandbox->files().remove_all("t"); !removed) {
+    EXPECT_EQ(removed.error(), Errno::nametoolong);
+  }
+  try {
+    EXPECT_EQ(said(*sandbox->fork(), "echo is a fork"), "is a fork\n");
+  } catch (const Error& problem) {
+    EXPECT_THAT(problem.what(), HasSubstr("File name too long"));
+  }
+  EXPECT_EQ(said(*sandbox, "rm -rf t; ls"), "");
+}
+
 TEST_P(States, KnowWhatOfTheSystemIsGone) {
   if (!is_linux()) GTEST_SKIP() << "a state has what a user may change";
   const auto sandbox = make_sandbox();

@@ -41,6 +41,8 @@ StepText text_of(Step step, int error) {
               "kernel.apparmor_restrict_unprivileged_userns=0), or use the wasm engine"};
     case Step::storage: return {"making its files in memory", "give it more bytes and inodes"};
     case Step::copy:
+      if (error == ENAMETOOLONG)
+        return {"copying the files that it begins with", "have no folders as deep as that"};
       return {"copying the files that it begins with", "give it more bytes and inodes"};
     case Step::overlay:
       return {"putting its changes over the image",

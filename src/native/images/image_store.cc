@@ -22,6 +22,7 @@
 #include "base/write_fully.h"
 #include "native/images/blob_cache.h"
 #include "native/images/oci_layout.h"
+#include "native/images/tree_removal.h"
 #include "native/images/unpacker.h"
 #include "native/warden/identity.h"
 #include "native/warden/tree_copy.h"
@@ -54,23 +55,6 @@ void write_text(const fs::path& path, const std::string& text) {
   file << text;
   file.close();
   if (!file) throw HostError("cannot write " + path.string());
-}
-
-// A folder that a user may not enter is made one that can be: it must go.
-void remove_tree(const fs::path& folder) {
-  std::error_code error;
-  for (int tries = 0; tries < 2; ++tries) {
-    fs::remove_all(folder, error);
-    if (!error) return;
-    fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied,
-                                        error);
-    fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, error);
-    for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-      std::error_code ignored;
-      if (it->symlink_status(ignored).type() == fs::file_type::directory)
-        fs::permissions(it->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
-    }
-  }
 }
 
 constexpr std::string_view part_name = ".part-", gone_name = ".gone-";
@@ -169,9 +153,15 @@ void give_away(const fs::path& folder, Given what = Given::everything) {
 }
 
 void copy_folder(const fs::path& source, const UniqueFd& from, const UniqueFd& to,
-                 const fs::path& target) {
-  if (const auto copied = warden::copy_tree(from.get(), to.get()); !copied)
-    throw HostError::from_errno("copying " + source.string(), copied.error);
+                 const fs::path& target, const UnpackLimits& limits) {
+  const auto copied =
+      warden::copy_tree(from.get(), to.get(), {.bytes = limits.bytes, .files = limits.files});
+  if (!copied && copied.error == EDQUOT) {
+    throw request_error(
+        fmt::format("{}: it has more than {} files, or they have more than {} bytes",
+                    source.string(), limits.files, limits.bytes));
+  }
+  if (!copied) throw HostError::from_errno("copying " + source.string(), copied.error);
   give_away(target);
 }
 
@@ -296,7 +286,7 @@ std::string ImageStore::import(const fs::path& source, std::string name) {
     content = *std::move(opened);
   } else if (S_ISDIR(of.st_mode)) {
     content = part.make("archive");
-    copy_folder(source, *opened, content, part.folder() / "archive");
+    copy_folder(source, *opened, content, part.folder() / "archive", limits);
   } else {
     content = part.make("archive");
     try {
@@ -313,7 +303,7 @@ std::string ImageStore::import(const fs::path& source, std::string name) {
     for (const UniqueFd& layer : found->layers)
       unpack(options_.unpacker, ArchiveKind::layer, layer.get(), root.get(), limits);
   } else if (!is_copied) {
-    copy_folder(source, content, root, part.folder() / files_folder);
+    copy_folder(source, content, root, part.folder() / files_folder, limits);
   } else {
     fs::remove(part.folder() / files_folder);
     fs::rename(part.folder() / "archive", part.folder() / files_folder);

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -332,6 +333,38 @@ TEST_F(Images, BombsEndAtTheirLimits) {
   std::ofstream(folder_ / "noise.tar") << std::string(10'000, 'n');
   EXPECT_FALSE(import_error(folder_ / "noise.tar").empty());
   EXPECT_TRUE(store_.list().empty());
+}
+
+TEST_F(Images, AFolderHasTheLimitsOfAnArchive) {
+  const fs::path big = folder_ / "big", many = folder_ / "many", full = folder_ / "full";
+  for (const fs::path& one : {big, many, full}) fs::create_directories(one / "usr");
+  std::ofstream(big / "usr" / "file") << std::string((1 << 20) + 1, 'x');
+  EXPECT_NE(import_error(big).find("more than 1048576 bytes"), std::string::npos);
+  for (int i = 0; i < 1000; ++i) std::ofstream(many / "usr" / std::to_string(i));
+  EXPECT_NE(import_error(many).find("more than 1000 files"), std::string::npos);
+  EXPECT_TRUE(store_.list().empty());
+  // All that there may be; what is a hole is nothing.
+  std::ofstream(full / "usr" / "file") << std::string(1 << 20, 'x');
+  std::ofstream(full / "usr" / "hole").flush();
+  fs::resize_file(full / "usr" / "hole", 100 << 20);
+  EXPECT_EQ(store_.import(full, "full"), "full");
+}
+
+// With fewer descriptors than the image has folders in one another.
+TEST_F(Images, DeepOnesGoWithAllThatTheyHave) {
+  if (const std::string why = no_unpacking_here(); !why.empty()) GTEST_SKIP() << why;
+  std::string deep = "f";
+  for (int i = 0; i < 400; ++i) deep.insert(0, "d/");
+  const fs::path source = archive("deep.tar", ": >f; mkdir shut; : >shut/f; chmod 0 shut",
+                                  "--transform='s,./f," + deep + ",'");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{200, before.rlim_max};
+  EXPECT_EQ(store_.import(source, "deep"), "deep");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  store_.remove("deep");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "store"), {}), 0);
 }
 
 // A stream of changes, as boxes write it, and as a guest may forge it.

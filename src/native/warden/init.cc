@@ -36,6 +36,7 @@
 #include "native/warden/root.h"
 #include "native/warden/score.h"
 #include "native/warden/tree_pack.h"
+#include "native/warden/tree_stream.h"
 #include "native/warden/tree_unpack.h"
 
 namespace cloche::warden {
@@ -397,7 +398,7 @@ void Init::start_files(Fd channel) noexcept {
   const pid_t pid = fork_apart();
   if (pid == 0) {
     reset_signals();
-    serve_files(channel.get(), plan_.wall, filter_);
+    serve_files(channel.get(), wall_of_helpers(), filter_);
   }
   if (pid < 0) return answer(channel, {.value = errno});
   file_server_ = pid;
@@ -439,8 +440,20 @@ void Init::start_tree(Ask what, Fd channel, Fd stream) noexcept {
   if (::setsid() < 0 || ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
       ::close_range(static_cast<unsigned>(own_channel + count), ~0U, 0) != 0)
     ::_exit(1);
-  if (what == Ask::pack) pack_tree(own_channel, own_changes, own_stream, plan_.wall, filter_);
-  unpack_tree(own_channel, own_stream, plan_.wall, filter_);
+  if (what == Ask::pack)
+    pack_tree(own_channel, own_changes, own_stream, wall_of_helpers(), filter_);
+  unpack_tree(own_channel, own_stream, wall_of_helpers(), filter_);
+}
+
+// Ours have each folder on the way open, as deep as a tree may be.
+WallPlan Init::wall_of_helpers() const noexcept {
+  constexpr rlim_t wanted = most_tree_depth + 64;
+  WallPlan wall = plan_.wall;
+  rlimit most{};
+  if (::getrlimit(RLIMIT_NOFILE, &most) == 0)
+    wall.open_files =
+        std::max(wall.open_files, static_cast<std::uint32_t>(std::min(most.rlim_max, wanted)));
+  return wall;
 }
 
 void Init::take_order(Run& run) noexcept {

@@ -82,6 +82,7 @@ class Init {
   pid_t fork_with(std::string_view score) noexcept;
   // Forks a process that no run's end is the end of, and that nobody is told of; as fork says it.
   pid_t fork_apart() noexcept;
+  WallPlan wall_of_helpers() const noexcept;
   void start_tree(Ask what, Fd channel, Fd stream) noexcept;
   void answer(const Fd& channel, const Answer& what, std::span<const int> fds = {}) noexcept;
   void answer_usage(const Fd& channel) noexcept;

@@ -41,8 +41,8 @@ long copy_times(int folder, const char* name, const struct stat& of) {
   return ::utimensat(folder, name, times.data(), AT_SYMLINK_NOFOLLOW);
 }
 
-// Data alone: what is a hole stays one.
-long copy_content(int from, int to, off_t size) {
+// Data alone, of which there is room for so much: what is a hole stays one.
+long copy_content(int from, int to, off_t size, std::uint64_t& room) {
   if (::ftruncate(to, size) != 0) return -1;
   off_t at = 0;
   while (at < size) {
@@ -50,6 +50,12 @@ long copy_content(int from, int to, off_t size) {
     if (data < 0) return errno == ENXIO ? 0 : -1;
     const off_t end = ::lseek(from, data, SEEK_HOLE);
     if (end < 0) return -1;
+    const auto bytes = static_cast<std::uint64_t>(end - data);
+    if (bytes > room) {
+      errno = EDQUOT;
+      return -1;
+    }
+    room -= bytes;
     off_t in = data, out = data;
     while (in < end) {
       ssize_t done = ::copy_file_range(from, &in, to, &out, static_cast<std::size_t>(end - in), 0);
@@ -70,27 +76,20 @@ long copy_content(int from, int to, off_t size) {
   return 0;
 }
 
-long copy_file(int from, int to, const char* name, const struct stat& of) {
+long copy_file(int from, int to, const char* name, const struct stat& of, std::uint64_t& room) {
   const Fd source(::openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   const Fd copy(::openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!source || !copy) return -1;
-  if (copy_content(source.get(), copy.get(), of.st_size) != 0) return -1;
+  if (copy_content(source.get(), copy.get(), of.st_size, room) != 0) return -1;
   copy_marks(source.get(), copy.get());
   if (::fchmod(copy.get(), of.st_mode & 07777) != 0) return -1;
-  return copy_times(to, name, of);
-}
-
-long copy_link(int from, int to, const char* name, const struct stat& of) {
-  std::array<char, 4097> target{};
-  const ssize_t size = ::readlinkat(from, name, target.data(), target.size() - 1);
-  if (size < 0 || ::symlinkat(target.data(), to, name) != 0) return -1;
   return copy_times(to, name, of);
 }
 
 class Copy {
  public:
   enum class Files : bool { copied, linked };
-  explicit Copy(Files how) : are_linked_(how == Files::linked) {}
+  Copy(Files how, const TreeLimits& limits) : are_linked_(how == Files::linked), left_(limits) {}
 
   Outcome folder(int from, int to, int depth) {
     if (depth > most_depth) return {Step::copy, ENAMETOOLONG};
@@ -114,13 +113,14 @@ class Copy {
 
  private:
   Outcome one(int from, int to, const char* name, int depth) {
+    if (left_.files-- == 0) return {Step::copy, EDQUOT};
     struct stat of{};
     CLOCHE_STEP(Step::copy, ::fstatat(from, name, &of, AT_SYMLINK_NOFOLLOW));
     if (S_ISDIR(of.st_mode)) return sub_folder(from, to, name, of, depth);
     if (S_ISREG(of.st_mode)) {
       if (are_linked_ && ::linkat(from, name, to, name, 0) == 0) return {};
       return of.st_nlink > 1 ? linked_file(from, to, name, of)
-                             : outcome_of(Step::copy, copy_file(from, to, name, of));
+                             : outcome_of(Step::copy, copy_file(from, to, name, of, left_.bytes));
     }
     if (S_ISLNK(of.st_mode)) return outcome_of(Step::copy, copy_link(from, to, name, of));
     if (S_ISFIFO(of.st_mode))
@@ -128,6 +128,13 @@ class Copy {
     const bool is_whiteout = S_ISCHR(of.st_mode) && of.st_rdev == makedev(0, 0);
     return is_whiteout ? outcome_of(Step::copy, ::mknodat(to, name, S_IFCHR, makedev(0, 0)))
                        : Outcome{};
+  }
+
+  long copy_link(int from, int to, const char* name, const struct stat& of) {
+    const ssize_t size = ::readlinkat(from, name, target_.data(), target_.size() - 1);
+    if (size < 0) return -1;
+    target_[static_cast<std::size_t>(size)] = '\0';
+    return ::symlinkat(target_.data(), to, name) != 0 ? -1 : copy_times(to, name, of);
   }
 
   Outcome sub_folder(int from, int to, const char* name, const struct stat& of, int depth) {
@@ -153,7 +160,7 @@ class Copy {
       if (::linkat(AT_FDCWD, path.data(), to, name, AT_SYMLINK_FOLLOW) == 0) return {};
       break;
     }
-    CLOCHE_STEP(Step::copy, copy_file(from, to, name, of));
+    CLOCHE_STEP(Step::copy, copy_file(from, to, name, of, left_.bytes));
     if (known_ < links_.size())
       links_[known_++] = {of.st_dev, of.st_ino,
                           Fd(::openat(to, name, O_PATH | O_NOFOLLOW | O_CLOEXEC))};
@@ -166,14 +173,18 @@ class Copy {
     Fd copy;
   };
   const bool are_linked_;
+  TreeLimits left_;
+  std::array<char, 4097> target_;  // of a link: it would be on the stack of each folder
   std::array<Link, 256> links_;
   std::size_t known_ = 0;
 };
 
 }  // namespace
 
-Outcome copy_tree(int from, int to) { return Copy(Copy::Files::copied).folder(from, to, 0); }
+Outcome copy_tree(int from, int to, const TreeLimits& limits) {
+  return Copy(Copy::Files::copied, limits).folder(from, to, 0);
+}
 
-Outcome link_tree(int from, int to) { return Copy(Copy::Files::linked).folder(from, to, 0); }
+Outcome link_tree(int from, int to) { return Copy(Copy::Files::linked, {}).folder(from, to, 0); }
 
 }  // namespace cloche::warden

@@ -4,13 +4,14 @@
 #pragma once
 
 #include "native/warden/outcome.h"
+#include "native/warden/tree_limits.h"
 
 namespace cloche::warden {
 
 // All that is in the folder `from` into the folder `to`: modes, times, links, holes, whiteouts of
 // an overlay and its marks. Sockets and devices of other kinds are left out. What is there already
-// is an error.
-Outcome copy_tree(int from, int to);
+// is an error; beyond the limits it is EDQUOT, before it is copied.
+Outcome copy_tree(int from, int to, const TreeLimits& limits = {});
 
 // The same, but regular files are further names of those in `from`, where the file system lets them
 // be: for trees whose files nobody writes to.

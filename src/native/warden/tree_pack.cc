@@ -246,14 +246,13 @@ class Packer {
   }
 
   void link(int parent, const char* name, TreeItem item) {
-    std::array<char, most_tree_path + 1> target{};
-    const ssize_t size = ::readlinkat(parent, name, target.data(), target.size());
+    const ssize_t size = ::readlinkat(parent, name, piece_.data(), piece_.size());
     if (size < 0) {
       fail(errno);
       return;
     }
     item.kind = Kind::link;
-    say(item, path_, std::string_view(target.data(), static_cast<std::size_t>(size)));
+    say(item, path_, std::string_view(piece_.data(), static_cast<std::size_t>(size)));
   }
 
   const int to_;

@@ -124,31 +124,45 @@ class TreeWriter {
            path.find('\0') == std::string::npos;
   }
 
+  struct Way {
+    std::string name;
+    Fd folder;
+  };
   struct Place {
     Fd folder;         // none: it is not the box's own, or an error
     std::string name;  // in it
   };
 
-  // Never through a link, nor into what is mounted. EINVAL: it is no path.
+  // Never through a link, nor into what is mounted. EINVAL: it is no path. Of the folders on the way
+  // those are open still that lead to the last place, too, which nothing has taken away since.
   Place place_of(std::string_view path) {
-    Place place;
-    place.folder.reset(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0));
-    for (int depth = 0; place.folder; ++depth) {
+    std::size_t depth = 0;
+    for (;; ++depth) {
       const std::size_t slash = path.find('/');
-      const std::string name(path.substr(0, slash));
+      const std::string_view name = path.substr(0, slash);
       if (!is_good_name(name) || depth > most_tree_depth) {
         fail(EINVAL);
         return {};
       }
-      if (slash == std::string_view::npos) {
-        if (is_file_of_host(place.folder.get(), name.c_str())) return {};
-        place.name = name;
-        return place;
-      }
+      if (slash == std::string_view::npos) break;
       path.remove_prefix(slash + 1);
-      place.folder = own_folder(place.folder.get(), name.c_str());
+      if (depth < way_.size() && way_[depth].name == name) continue;
+      leave(depth);
+      Way next{std::string(name), {}};
+      next.folder = own_folder(here(), next.name.c_str());
+      if (!next.folder) return {};
+      way_.push_back(std::move(next));
     }
-    return {};
+    leave(depth);
+    Place place{Fd(::fcntl(here(), F_DUPFD_CLOEXEC, 0)), std::string(path)};
+    need(static_cast<bool>(place.folder));
+    return is_file_of_host(here(), place.name.c_str()) ? Place() : std::move(place);
+  }
+
+  int here() const { return way_.empty() ? root_.get() : way_.back().folder.get(); }
+  void leave(std::size_t depth) {
+    if (depth < way_.size())
+      way_.erase(way_.begin() + static_cast<std::ptrdiff_t>(depth), way_.end());
   }
 
   // By the mount itself: on an overlay files have devices of their layers.
@@ -258,7 +272,8 @@ class TreeWriter {
   Fd root_;
   dev_t device_ = 0;
   int error_ = 0;
-  Fd current_;  // what has begun; none: it is left alone
+  std::vector<Way> way_;  // to the folder of the last place, from the root on
+  Fd current_;            // what has begun; none: it is left alone
   std::vector<char> buffer_ = std::vector<char>(most_tree_bytes);
   std::size_t at_ = 0, have_ = 0;
 };

@@ -494,12 +494,12 @@ bool NativeCommand::starved() {
 }
 
 void NativeCommand::close_input() {
-  constexpr std::string_view end_of_file("\004");
-  if (plan_.spec.terminal) {
-    (void)write(end_of_file);
-    return;
-  }
+  constexpr char end_of_file = '\004';
   const MutexLock lock(mutex_);
+  if (plan_.spec.terminal) {
+    plan_.input.push_back(end_of_file);
+    return wake();
+  }
   input_.reset();
   starved_ = false;
 }
