@@ -140,7 +140,7 @@ void WorkerPool::has_ended(const std::string& owner) {
   line.waiting.pop_front();
 }
 
-void WorkerPool::do_here(std::function<void()> work) {
+void WorkerPool::do_here(std::function<void()> work, const std::string& owner) {
   {
     const Count counted(here_);
     if (counted.before < thread_limit_) {
@@ -149,7 +149,7 @@ void WorkerPool::do_here(std::function<void()> work) {
       return;
     }
   }
-  post(std::move(work));
+  post(std::move(work), owner);
 }
 
 std::size_t WorkerPool::threads() const {

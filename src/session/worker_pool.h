@@ -47,7 +47,7 @@ class WorkerPool {
 
   // Does `work` on the calling thread, where that may wait; but where as much is being done as the
   // pool may have threads, it is posted.
-  void do_here(std::function<void()> work);
+  void do_here(std::function<void()> work, const std::string& owner = {});
 
   // That run something or wait for work, callers of do_here included.
   std::size_t threads() const;

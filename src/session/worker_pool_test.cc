@@ -95,6 +95,28 @@ TEST(WorkerPool, WithoutFurtherThreadsWorkWaitsForTheOneThatIsThere) {
   EXPECT_EQ(threads.size(), 2U);  // this one, and that of them all
 }
 
+// Ann's callers have all places of those that work where they are, and she has more to do.
+TEST(WorkerPool, OneOwnersCallersLeaveThreadsToOthers) {
+  std::promise<void> go_on;
+  const std::shared_future<void> may_go_on = go_on.get_future().share();
+  std::atomic<int> begun = 0;
+  std::vector<std::thread> callers;
+  WorkerPool pool(4);
+  const auto work = [&begun, may_go_on] {
+    ++begun;
+    may_go_on.wait();
+  };
+  for (int i = 0; i < 4; ++i) callers.emplace_back([&pool, work] { pool.do_here(work, "ann"); });
+  while (begun < 4) std::this_thread::yield();
+  for (int i = 0; i < 10; ++i) pool.do_here(work, "ann");
+  std::promise<void> of_bob;
+  pool.do_here([&of_bob] { of_bob.set_value(); }, "bob");
+  EXPECT_EQ(of_bob.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  EXPECT_LE(begun, 7);
+  go_on.set_value();
+  for (std::thread& caller : callers) caller.join();
+}
+
 TEST(WorkerPool, OneOwnersWorkLeavesThreadsToOthers) {
   WorkerPool pool(4);  // of which an owner has three
   std::promise<void> go_on;

@@ -423,6 +423,32 @@ class Processes(WithServer):
         status, gone = self.box.call("process.Process/SendSignal", {"process": {"pid": pid}, "signal": "SIGNAL_SIGKILL"})
         self.assertEqual((status, gone["code"]), (404, "not_found"))
 
+    def test_input_that_nobody_reads_is_an_error_in_time(self):
+        connection = self.server.connection()
+        connection.request("POST", "/process.Process/Start", framed({"process": {"cmd": "/bin/sleep", "args": ["1000"]}}),
+                           {**self.box.headers(), "Content-Type": "application/connect+json"})
+        answer = connection.getresponse()
+        pid = json.loads(answer.read(struct.unpack(">BI", answer.read(5))[1]))["event"]["start"]["pid"]
+        message = {"process": {"pid": pid}, "input": {"stdin": base64.b64encode(bytes(3000000)).decode()}}
+        status, error = self.box.call("process.Process/SendInput", message, **{"Connect-Timeout-Ms": "200"})
+        self.assertEqual((status, error["code"]), (504, "deadline_exceeded"))
+        self.assertRegex(error["message"], "too slowly: [1-9][0-9]+ of 3000000 bytes")
+        self.box.call("process.Process/SendSignal", {"process": {"pid": pid}, "signal": "SIGNAL_SIGKILL"})
+        answer.read()
+
+    def test_input_is_whole_for_who_reads_late(self):
+        connection = self.server.connection()
+        connection.request("POST", "/process.Process/Start",
+                           framed({"process": {"cmd": "/bin/sh", "args": ["-c", "sleep 0.2; wc -c"]}}),
+                           {**self.box.headers(), "Content-Type": "application/connect+json"})
+        answer = connection.getresponse()
+        pid = json.loads(answer.read(struct.unpack(">BI", answer.read(5))[1]))["event"]["start"]["pid"]
+        message = {"process": {"pid": pid}, "input": {"stdin": base64.b64encode(bytes(3000000)).decode()}}
+        self.assertEqual(self.box.call("process.Process/SendInput", message), (200, {}))
+        self.assertEqual(self.box.call("process.Process/CloseStdin", {"process": {"pid": pid}}), (200, {}))
+        said = [message["event"]["data"]["stdout"] for _, message in frames(answer.read()) if "data" in message.get("event", {})]
+        self.assertEqual(b"".join(base64.b64decode(text) for text in said).strip(), b"3000000")
+
     def test_proxies_are_told_not_to_hold_streams_back(self):
         status, headers, _ = self.box.agent("POST", "/process.Process/Start", framed({"process": {"cmd": "/bin/true"}}),
                                             **{"Content-Type": "application/connect+json"})

@@ -124,17 +124,20 @@ std::uint64_t E2bDoor::body_limit_bytes(std::uint16_t port, std::string_view pat
   return is_upload ? file_limit_bytes + form_extra_bytes : agent_body_max_bytes;
 }
 
-void E2bDoor::answer(const ExchangePtr& exchange, std::function<http::Response()> work) {
-  parts_.workers.do_here([exchange, work = std::move(work)]() mutable {
-    http::Response response;
-    try {
-      response = work();
-    } catch (const std::exception& why) {
-      response = rest_error(500, why.what());
-    }
-    work = nullptr;  // its use of the sandbox ends before the client is told
-    exchange->send(std::move(response));
-  });
+void E2bDoor::answer(const ExchangePtr& exchange, const std::string& owner,
+                     std::function<http::Response()> work) {
+  parts_.workers.do_here(
+      [exchange, work = std::move(work)]() mutable {
+        http::Response response;
+        try {
+          response = work();
+        } catch (const std::exception& why) {
+          response = rest_error(500, why.what());
+        }
+        work = nullptr;  // its use of the sandbox ends before the client is told
+        exchange->send(std::move(response));
+      },
+      owner);
 }
 
 void E2bDoor::handle(http::Request request, ExchangePtr exchange) {
@@ -144,7 +147,7 @@ void E2bDoor::handle(http::Request request, ExchangePtr exchange) {
                                                ? template_routes_.owner_of_upload(request)
                                                : owner_of(request);
   if (!owner) return exchange->send(rest_error(401, "a known key is required: X-API-KEY"));
-  answer(exchange,
+  answer(exchange, *owner,
          [this, owner = *owner, request = std::move(request)] { return rest(owner, request); });
 }
 
@@ -195,6 +198,7 @@ void E2bDoor::handle_port(const Target& target, http::Request request,
   if (auto* refusal = std::get_if<http::Response>(&found))
     return exchange->send(std::move(*refusal));
   BoxPtr box = std::get<BoxPtr>(std::move(found));
+  const std::string owner = box->owner;
   parts_.workers.do_here(
       [this, target, box = std::move(box), request = std::move(request), exchange]() mutable {
         try {
@@ -202,7 +206,8 @@ void E2bDoor::handle_port(const Target& target, http::Request request,
         } catch (const std::exception&) {
           // Nobody has the exchange any more then: it has answered.
         }
-      });
+      },
+      owner);
 }
 
 void E2bDoor::ask_box(const Target& target, const BoxPtr& box, http::Request request,

@@ -93,7 +93,8 @@ class E2bDoor {
                              const http::Request& request);
   http::Response set_network(const BoxPtr& box, const http::Request& request);
   std::string created_json(const Box& box) const;
-  void answer(const ExchangePtr& exchange, std::function<http::Response()> work);
+  void answer(const ExchangePtr& exchange, const std::string& owner,
+              std::function<http::Response()> work);
 
   Parts parts_;
   const DoorOptions options_;

@@ -124,20 +124,21 @@ CallResult<OrderedJson> list(const Call& call, const Json& message) {
   return answer;
 }
 
-CallResult<bool> give_input(Process& process, const Json& input) {
+CallResult<bool> give_input(const Call& call, Process& process, const Json& input) {
+  const auto limit = time_limit_of(call.request);
   if (member(input, "pty")) {
     CLOCHE_CALL(const std::string typed, bytes_at(input, "pty"));
-    return process.type(typed);
+    return process.type(typed, limit);
   }
   CLOCHE_CALL(const std::string bytes, bytes_at(input, "stdin"));
-  return process.write_input(bytes);
+  return process.write_input(bytes, limit);
 }
 
 CallResult<OrderedJson> send_input(const Call& call, const Json& message) {
   CLOCHE_CALL(const auto process, call.box->processes->find(member(message, "process")));
   const Json* input = member(message, "input");
   if (!input || !input->is_object()) return CallError{"invalid_argument", "input is required"};
-  CLOCHE_CALL(const bool done, give_input(*process, *input));
+  CLOCHE_CALL(const bool done, give_input(call, *process, *input));
   (void)done;
   return OrderedJson(OrderedJson::object());
 }
@@ -183,7 +184,7 @@ CallResult<bool> stream_input(const Call& call) {
       const Json* input = data->is_object() ? member(*data, "input") : nullptr;
       if (!process || !input || !input->is_object())
         return CallError{"invalid_argument", "a stream of input is start, then data"};
-      CLOCHE_CALL(const bool done, give_input(*process, *input));
+      CLOCHE_CALL(const bool done, give_input(call, *process, *input));
       (void)done;
     }
   }

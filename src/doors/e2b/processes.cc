@@ -15,6 +15,7 @@ namespace {
 constexpr std::chrono::minutes end_kept{5};
 constexpr std::size_t ends_max = 1000;
 constexpr std::size_t listeners_max = 64;
+constexpr std::chrono::seconds input_patience{60};  // that clients have, too
 constexpr std::size_t output_piece_bytes = 32 << 10;
 
 std::string event_frame(const OrderedJson& event) {
@@ -134,7 +135,37 @@ void Process::end_streams(const std::string& last_frame) {
   for (const auto& listener : listeners) listener->end(last_frame);
 }
 
-CallResult<bool> Process::write_input(std::string_view bytes) {
+CallResult<bool> Process::give(LiveRun& live, std::string_view bytes, TimeLimit limit,
+                               const CallError& closed) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = limit ? Clock::now() + *limit : Clock::time_point::max();
+  auto patience_end = Clock::now() + input_patience;
+  for (std::size_t given = 0;;) {
+    std::uint64_t seen = 0;
+    {
+      const MutexLock lock(mutex_);
+      seen = room_;
+    }
+    const Result<std::size_t> taken = live.write(bytes.substr(given));
+    if (!taken) return closed;
+    given += *taken;
+    if (given == bytes.size()) return true;
+    const auto now = Clock::now();
+    if (*taken > 0) patience_end = now + input_patience;
+    if (now >= std::min(end, patience_end)) {
+      return CallError{"deadline_exceeded",
+                       fmt::format("the process reads its input too slowly: {} of {} bytes were "
+                                   "given to it",
+                                   given, bytes.size())};
+    }
+    const MutexLock lock(mutex_);
+    (void)changed_.wait_until(mutex_, std::min(end, patience_end),
+                              [&]() REQUIRES(mutex_) { return room_ > seen || !live_; });
+    if (!live_) return closed;
+  }
+}
+
+CallResult<bool> Process::write_input(std::string_view bytes, TimeLimit limit) {
   const auto running = live();
   {
     const MutexLock lock(mutex_);
@@ -142,16 +173,15 @@ CallResult<bool> Process::write_input(std::string_view bytes) {
       return CallError{"internal", "tty assigned to process, use its pty instead of stdin"};
     if (!running || !has_input_ || input_closed_) return input_error();
   }
-  if (!running->write_all(bytes)) return input_error();
-  return true;
+  return give(*running, bytes, limit, input_error());
 }
 
-CallResult<bool> Process::type(std::string_view bytes) {
+CallResult<bool> Process::type(std::string_view bytes, TimeLimit limit) {
   const auto running = live();
   if (!has_terminal_) return CallError{"internal", "tty not assigned to process"};
-  if (!running || !running->write_all(bytes))
-    return CallError{"internal", "the terminal is closed"};
-  return true;
+  const CallError closed{"internal", "the terminal is closed"};
+  if (!running) return closed;
+  return give(*running, bytes, limit, closed);
 }
 
 CallResult<bool> Process::close_input() {
@@ -197,6 +227,13 @@ CallResult<std::shared_ptr<Process>> Processes::start(session::Session::Use use,
   wish.run.end = LiveRunOptions::End::of_streams;
   wish.run.command.output = [weak = std::weak_ptr(process)](Stream stream, std::string_view data) {
     if (const auto strong = weak.lock()) strong->output(stream, data);
+  };
+  wish.run.on_room = [weak = std::weak_ptr(process)] {
+    const auto strong = weak.lock();
+    if (!strong) return;
+    const MutexLock lock(strong->mutex_);
+    ++strong->room_;
+    strong->changed_.notify_all();
   };
   wish.run.on_end = [self = shared_from_this(), process](const RunResult& result) {
     self->ended(process, result);
@@ -245,6 +282,7 @@ void Processes::ended(const std::shared_ptr<Process>& process, const RunResult& 
     starter = std::exchange(process->starter_, nullptr);
     live = std::exchange(process->live_, nullptr);
     use = std::move(process->use_);
+    process->changed_.notify_all();
   }
   if (process->pid_ != 0) {
     const auto now = std::chrono::steady_clock::now();

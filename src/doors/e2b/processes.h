@@ -48,8 +48,10 @@ class Process : public std::enable_shared_from_this<Process> {
 
   // The start event now, and all that comes from now on.
   void add(const std::shared_ptr<EventStream>& listener);
-  CallResult<bool> write_input(std::string_view bytes);
-  CallResult<bool> type(std::string_view bytes);
+  // These two wait for as long as the process goes on to read, and not beyond `limit`.
+  using TimeLimit = std::optional<std::chrono::milliseconds>;
+  CallResult<bool> write_input(std::string_view bytes, TimeLimit limit);
+  CallResult<bool> type(std::string_view bytes, TimeLimit limit);
   CallResult<bool> close_input();
   CallResult<bool> resize(const TerminalSize& size);
   CallResult<bool> signal(int number);
@@ -57,6 +59,8 @@ class Process : public std::enable_shared_from_this<Process> {
  private:
   friend class Processes;
   Process() = default;
+  CallResult<bool> give(LiveRun& live, std::string_view bytes, TimeLimit limit,
+                        const CallError& closed);
   void output(Stream stream, std::string_view data);
   void tell(const std::string& frame);
   // Of all listeners' streams.
@@ -71,6 +75,8 @@ class Process : public std::enable_shared_from_this<Process> {
   int pid_ = 0;  // set before anybody else knows it
 
   mutable Mutex mutex_;
+  Condition changed_;                          // there is room for input, or it has ended
+  std::uint64_t room_ GUARDED_BY(mutex_) = 0;  // how often there was some again
   std::vector<std::shared_ptr<EventStream>> listeners_ GUARDED_BY(mutex_);
   std::shared_ptr<EventStream> starter_ GUARDED_BY(mutex_);  // whose deadline it has
   std::shared_ptr<LiveRun> live_ GUARDED_BY(mutex_);  // null: it has ended. It goes before use_

@@ -65,7 +65,8 @@ void Gate::enter(Job job) {
     ++line.running;
   }
   if (job.patience == Patience::endless) return start(std::move(job));
-  workers_.do_here([this, job = std::move(job)]() mutable { do_job(std::move(job)); });
+  const std::string owner = job.owner;
+  workers_.do_here([this, job = std::move(job)]() mutable { do_job(std::move(job)); }, owner);
 }
 
 void Gate::do_job(Job job) {

@@ -25,11 +25,16 @@ class Relay : public std::enable_shared_from_this<Relay<Owner, Stream>> {
         LastWords last_words)
       : owner_(std::move(owner)),
         stream_(stream),
-        inside_(stream.get_executor(), boost::asio::local::stream_protocol(), fd.release()),
+        inside_(stream.get_executor()),
         first_(std::move(first)),
-        last_words_(std::move(last_words)) {}
+        last_words_(std::move(last_words)) {
+    Error error;
+    inside_.assign(boost::asio::local::stream_protocol(), fd.get(), error);
+    if (!error) (void)fd.release();
+  }
 
   void start() {
+    if (!inside_.is_open()) return end();  // the host can watch no more of them
     notice_lost_peer(boost::beast::get_lowest_layer(stream_).native_handle());
     boost::asio::async_write(
         inside_, boost::asio::buffer(first_),

@@ -70,17 +70,20 @@ http::Response RestDoor::none_at(const std::string& id) const {
 }
 
 // Work that takes a while, or asks the sandbox.
-void RestDoor::answer(const ExchangePtr& exchange, std::function<http::Response()> work) {
-  parts_.workers.do_here([exchange, work = std::move(work)]() mutable {
-    http::Response response;
-    try {
-      response = work();
-    } catch (const std::exception& why) {
-      response = error(500, "INTERNAL_ERROR", why.what());
-    }
-    work = nullptr;  // its use of the sandbox ends before the client is told
-    exchange->send(std::move(response));
-  });
+void RestDoor::answer(const ExchangePtr& exchange, const std::string& owner,
+                      std::function<http::Response()> work) {
+  parts_.workers.do_here(
+      [exchange, work = std::move(work)]() mutable {
+        http::Response response;
+        try {
+          response = work();
+        } catch (const std::exception& why) {
+          response = error(500, "INTERNAL_ERROR", why.what());
+        }
+        work = nullptr;  // its use of the sandbox ends before the client is told
+        exchange->send(std::move(response));
+      },
+      owner);
 }
 
 std::optional<http::Response> RestDoor::count(const std::string& owner) {
@@ -116,9 +119,10 @@ void RestDoor::handle(http::Request request, ExchangePtr exchange) {
   if (request.path == "/sessions" || request.path == "/sessions/") {
     if (request.method == "POST") return create(*owner, request, exchange);
     if (request.method == "GET") {
-      return answer(exchange, [this, owner = *owner, request = std::move(request), is_of_peer] {
-        return list(owner, request, is_of_peer);
-      });
+      return answer(exchange, *owner,
+                    [this, owner = *owner, request = std::move(request), is_of_peer] {
+                      return list(owner, request, is_of_peer);
+                    });
     }
     return exchange->send(not_allowed("GET, POST"));
   }
@@ -131,7 +135,7 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
                               const std::string& action, http::Request request,
                               const ExchangePtr& exchange) {
   if (action.empty() && request.method == "DELETE") {
-    return answer(exchange, [this, owner, id] {
+    return answer(exchange, owner, [this, owner, id] {
       const session::Change closed = parts_.sessions.close(id, owner);
       if (!closed) return none_at(id);
       if (!closed.saved)
@@ -149,7 +153,7 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
   }
   const bool is_post = request.method == "POST";
   if (action == "files" && (is_post || request.method == "GET")) {
-    return answer(exchange, [this, session, is_post, request = std::move(request)] {
+    return answer(exchange, owner, [this, session, is_post, request = std::move(request)] {
       session::Session::Use use = session::Session::use(session);
       if (!use) return not_running(*session);
       const auto asked = std::chrono::steady_clock::now();
@@ -169,7 +173,7 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
   if (!is_post) return exchange->send(not_allowed(action == "files" ? "GET, POST" : "POST"));
   if (action == "commands") return run(Kind::command, session, request, exchange);
   if (action == "code") return run(Kind::code, session, request, exchange);
-  answer(exchange, [this, session, pause = action == "pause"] {
+  answer(exchange, owner, [this, session, pause = action == "pause"] {
     const session::Change change =
         pause ? parts_.sessions.pause(session) : parts_.sessions.resume(session);
     if (!change && !change.saved)
@@ -225,7 +229,7 @@ void RestDoor::create(const std::string& owner, const http::Request& request,
       return exchange->send(wish_error(beyond));
     }
   }
-  answer(exchange, [this, wanted = std::move(wanted)] {
+  answer(exchange, owner, [this, wanted = std::move(wanted)] {
     const auto made = parts_.sessions.create(wanted);
     if (const auto* refusal = std::get_if<session::Refusal>(&made)) {
       return no_new_session(*refusal);
@@ -261,25 +265,27 @@ void RestDoor::run(Kind kind, const SessionPtr& session, const http::Request& re
   if (auto* wrong = std::get_if<http::Response>(&checked)) return exchange->send(std::move(*wrong));
   if (session->status() != session::Status::running) return exchange->send(not_running(*session));
   exchange->send_blanks_until_answer(blank_interval);
-  answer(exchange, [this, kind, session, body = std::get<CommandBody>(std::move(checked)),
-                    asked = std::chrono::steady_clock::now()] {
-    const session::Session::Use use = session::Session::use(session);
-    if (!use) return not_running(*session);
-    const http::RaisedLevel running(parts_.metrics, "cloche_commands_running");
-    parts_.metrics.observe(
-        "cloche_command_wait_seconds",
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count());
-    RunResult result = run_in(*use, body);
-    const Result<void> saved = parts_.sessions.save(session);
-    parts_.metrics.count("cloche_commands_total");
-    parts_.log.event(
-        http::LogLevel::info, kind == Kind::command ? "command_finished" : "code_finished",
-        {{"session_id", session->facts().id},
-         {"exit_code", result.exit_code},
-         {"duration_ms", std::chrono::duration<double, std::milli>(result.duration).count()}});
-    return saved ? with_restart(session, result_response(std::move(result)), asked)
-                 : result_not_saved(saved.error(), std::move(result));
-  });
+  answer(
+      exchange, session->facts().owner,
+      [this, kind, session, body = std::get<CommandBody>(std::move(checked)),
+       asked = std::chrono::steady_clock::now()] {
+        const session::Session::Use use = session::Session::use(session);
+        if (!use) return not_running(*session);
+        const http::RaisedLevel running(parts_.metrics, "cloche_commands_running");
+        parts_.metrics.observe(
+            "cloche_command_wait_seconds",
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count());
+        RunResult result = run_in(*use, body);
+        const Result<void> saved = parts_.sessions.save(session);
+        parts_.metrics.count("cloche_commands_total");
+        parts_.log.event(
+            http::LogLevel::info, kind == Kind::command ? "command_finished" : "code_finished",
+            {{"session_id", session->facts().id},
+             {"exit_code", result.exit_code},
+             {"duration_ms", std::chrono::duration<double, std::milli>(result.duration).count()}});
+        return saved ? with_restart(session, result_response(std::move(result)), asked)
+                     : result_not_saved(saved.error(), std::move(result));
+      });
 }
 
 RunResult RestDoor::run_in(Sandbox& sandbox, const CommandBody& body) {

@@ -79,7 +79,8 @@ class RestDoor {
   static http::Response download(const SessionPtr& session, session::Session::Use& sandbox,
                                  const http::Request& request);
   void tunnel(const std::string& owner, const http::Request& request, const ExchangePtr& exchange);
-  void answer(const ExchangePtr& exchange, std::function<http::Response()> work);
+  void answer(const ExchangePtr& exchange, const std::string& owner,
+              std::function<http::Response()> work);
 
   Parts parts_;
   const Limits limits_;

@@ -42,6 +42,10 @@ struct FreeString {
   void operator()(ssh_string text) const { ::ssh_string_free(text); }
 };
 
+struct FreeEvent {
+  void operator()(ssh_event event) const { ::ssh_event_free(event); }
+};
+
 Connection& self_of(void* data) { return *static_cast<Connection*>(data); }
 
 // Takes for a moment what the client still sends. Otherwise the kernel resets the connection, and
@@ -121,18 +125,18 @@ void Connection::run() {
   const long patience_s = exchange_patience.count();
   ::ssh_options_set(handle_, SSH_OPTIONS_TIMEOUT, &patience_s);
   const bool exchanged = ::ssh_handle_key_exchange(handle_) == SSH_OK;
-  ssh_event event = exchanged ? ::ssh_event_new() : nullptr;
+  std::unique_ptr<ssh_event_struct, FreeEvent> event(exchanged ? ::ssh_event_new() : nullptr);
   bool logged_in = false;
   if (event) {
     ::ssh_set_blocking(handle_, 0);
-    if (::ssh_event_add_session(event, handle_) == SSH_OK) {
-      logged_in = log_in(event);
+    if (::ssh_event_add_session(event.get(), handle_) == SSH_OK) {
+      logged_in = log_in(event.get());
       parts_.tried(logged_in, session_id_, owner());
-      if (logged_in) serve(event);
+      if (logged_in) serve(event.get());
       channels_.clear();
-      ::ssh_event_remove_session(event, handle_);
+      ::ssh_event_remove_session(event.get(), handle_);
     }
-    ::ssh_event_free(event);
+    event.reset();
   }
   parts_.metrics.count("cloche_ssh_connections_total",
                        logged_in ? R"(login="yes")" : R"(login="no")");

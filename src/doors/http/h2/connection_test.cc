@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/http/h2/connection.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -595,6 +596,17 @@ TEST_F(H2ConnectionTest, AnAnswerOfHttp1IsPassedOn) {
   EXPECT_EQ(relayed(host, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello").first, -1);
   EXPECT_EQ(relayed(host, "").first, 502);
   EXPECT_EQ(relayed(host, "nonsense").first, 502);
+}
+
+TEST_F(H2ConnectionTest, OfWhatTheHostCannotWatchThereIsNoAnswer) {
+  host.on_handle = [](const Request&, const ExchangePtr& exchange) {
+    exchange->relay_to(UniqueFd(::open("/", O_PATH | O_CLOEXEC)));
+  };
+  ServedInMemory served(host);
+  ClientInMemory client(served);
+  const auto stream = client.get("/");
+  client.exchange();
+  EXPECT_EQ(client.answer(stream).status, 502);
 }
 
 }  // namespace

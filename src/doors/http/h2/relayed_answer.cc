@@ -13,10 +13,14 @@ namespace cloche::http {
 namespace bhttp = boost::beast::http;
 
 RelayedAnswer::RelayedAnswer(std::shared_ptr<H2Stream> stream, UniqueFd fd)
-    : stream_(std::move(stream)),
-      socket_(stream_->executor(), boost::asio::local::stream_protocol(), fd.release()) {}
+    : stream_(std::move(stream)), socket_(stream_->executor()) {
+  Error error;
+  socket_.assign(boost::asio::local::stream_protocol(), fd.get(), error);
+  if (!error) (void)fd.release();
+}
 
 void RelayedAnswer::start() {
+  if (!socket_.is_open()) return break_off();  // the host can watch no more of them
   expect_answer();
   read();
 }
