@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <string_view>
 #include <utility>
 
@@ -20,11 +21,19 @@ namespace {
 constexpr std::size_t part_bytes = 8;  // of which its digits are made
 constexpr std::string_view part_suffix = ".part";
 
+// What there is room for beside the rest of a part's name.
+std::string_view beginning_of(std::string_view file) {
+  return file.substr(0, NAME_MAX - 1 - 2 * part_bytes - part_suffix.size());
+}
+
 std::string part_of(const std::string& path) {
-  return fmt::format("{}.{}{}", path, random_hex(part_bytes), part_suffix);
+  const std::string_view whole(path), file = whole.substr(path.rfind('/') + 1);
+  return fmt::format("{}{}.{}{}", whole.substr(0, path.size() - file.size()), beginning_of(file),
+                     random_hex(part_bytes), part_suffix);
 }
 
 bool is_part_of(std::string_view name, std::string_view file) {
+  file = beginning_of(file);
   if (!name.starts_with(file) || !name.ends_with(part_suffix)) return false;
   name.remove_prefix(file.size());
   name.remove_suffix(std::min(part_suffix.size(), name.size()));

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <csignal>
 #include <fstream>
 #include <iterator>
@@ -45,7 +46,7 @@ class NewFileTest : public ::testing::TestWithParam<bool> {
   }
 
   const TempDir folder_;
-  const std::string path_ = (folder_.path() / "a file").string();
+  std::string path_ = (folder_.path() / "a file").string();
   FaultyFiles files_;
 };
 
@@ -85,6 +86,15 @@ TEST_P(NewFileTest, TakesThePlaceOfALinkAndOfNoFolder) {
   ASSERT_EQ(::mkdir(path_.c_str(), 0700), 0);
   EXPECT_EQ(put("text").error(), Errno::isdir);
   EXPECT_EQ(names(), Names{"a file"});
+}
+
+TEST_P(NewFileTest, MayHaveTheLongestName) {
+  const std::string name(NAME_MAX, 'n');
+  path_ = (folder_.path() / name).string();
+  ASSERT_TRUE(put("first"));
+  ASSERT_TRUE(put("second"));
+  EXPECT_EQ(found(), "second");
+  EXPECT_EQ(names(), Names{name});
 }
 
 TEST_P(NewFileTest, AFaultLeavesWhatWasThereAndNothingElse) {

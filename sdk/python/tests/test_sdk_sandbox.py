@@ -247,6 +247,23 @@ class Files(Shared):
                 self.assertEqual(Path(folder, "back/x/good").read_text(), "theirs\n")
                 self.assertEqual(os.readlink(Path(folder, "back/x/y/up")), "../..")
 
+    def test_names_may_be_long_and_have_any_characters(self) -> None:
+        names = ["n" * 255, "n" * 242, "\u00e4" * 127, "a\nb", " ", "-", "a\\b", "\"'`$x;|&*?", "\x01\x7f", "\U0001f600", "..."]
+        self.sbx.files.mkdir("/tmp/odd")
+        with tempfile.TemporaryDirectory() as folder:
+            for name in names:
+                self.sbx.files.write("/tmp/odd/" + name, name)
+                for local in (Path(folder), Path(folder, name)):  # the second time in its place
+                    self.sbx.files.download("/tmp/odd/" + name, local)
+                    self.assertEqual(Path(folder, name).read_text(), name)
+            self.assertEqual(sorted(os.listdir(folder)), sorted(names))
+            self.sbx.files.download("/tmp/odd", Path(folder, "all"))
+            self.assertEqual(sorted(os.listdir(Path(folder, "all"))), sorted(names))
+            self.sbx.files.download("/tmp/odd", Path(folder, "all"))
+            self.assertEqual(sorted(os.listdir(Path(folder, "all"))), sorted(names))
+            with self.assertRaises(OSError):
+                self.sbx.files.download("/tmp/odd/-", Path(folder, "n" * 256))
+
     def test_what_is_downloaded_replaces_one_file_alone(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             target, link = Path(folder, "file"), Path(folder, "link")

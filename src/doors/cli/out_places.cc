@@ -89,17 +89,32 @@ std::vector<std::filesystem::path> OutPlaces::paths() const {
   return paths;
 }
 
+// A guest that has the folder may move it while the file is written there: then it is, but not where
+// it was wanted.
+bool OutPlaces::is_where_wanted(const Place& place) {
+  if (place.name.empty()) return true;
+  const auto wanted = guest_folders().find(place.copy.host_path, GuestFolders::LastLink::followed);
+  struct stat written{}, there{};
+  return wanted && wanted->found && ::fstat(wanted->found.get(), &there) == 0 &&
+         ::fstatat(place.held.get(), place.name.c_str(), &written, AT_SYMLINK_NOFOLLOW) == 0 &&
+         written.st_dev == there.st_dev && written.st_ino == there.st_ino;
+}
+
 bool OutPlaces::copy_all(Sandbox& sandbox) const {
   bool copied = true;
   for (const Place& place : places_) {
     const Result<std::string> content = sandbox.files().read(place.copy.guest_path);
     const Result<void> written = content ? write(place, *content) : Result<void>();
-    if (content && written) continue;
+    if (content && written && is_where_wanted(place)) continue;
     copied = false;
-    complain(content ? fmt::format("--out: cannot write {}: {}", place.copy.host_path,
-                                   errno_info(written.error()).message)
-                     : fmt::format("--out: cannot read {} in the sandbox: {}",
-                                   place.copy.guest_path, errno_info(content.error()).message));
+    complain(content && written
+                 ? fmt::format("--out: {} is not there: the sandbox has moved it, or "
+                               "its folder, while it was written",
+                               place.copy.host_path)
+             : content ? fmt::format("--out: cannot write {}: {}", place.copy.host_path,
+                                     errno_info(written.error()).message)
+                       : fmt::format("--out: cannot read {} in the sandbox: {}",
+                                     place.copy.guest_path, errno_info(content.error()).message));
   }
   return copied;
 }

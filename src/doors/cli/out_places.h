@@ -37,6 +37,7 @@ class OutPlaces {
   };
   static Place find(const CopyOut& copy);
   static Result<void> write(const Place& place, std::string_view content);
+  static bool is_where_wanted(const Place& place);
 
   std::vector<Place> places_;
 };

@@ -309,7 +309,7 @@ def download(remote: StrPath, local: StrPath) -> Operation[None]:
         extract(from_base64((yield "files.tarOut", {"path": remote})["data"]), target)
         return
     if target.is_dir():
-        target = target / os.path.basename(info["name"])
+        target = Path(local_path(target / os.path.basename(info["name"])))
     if not Path(os.path.realpath(target)).parent.is_dir():
         raise error_of_name("ENOENT", f"there is no folder {target.parent} of this machine: make it first")
     with Place(str(target)) as place:  # a link to it stays one

@@ -109,7 +109,7 @@ class Place:
         if self._is_guests:  # who waits for a pipe there waits for a guest
             flags |= os.O_NONBLOCK
         try:
-            opened = os.open(self._name + suffix, flags, mode, dir_fd=self._folder)
+            opened = os.open(self._beside(suffix), flags, mode, dir_fd=self._folder)
         except OSError as error:
             raise type(error)(error.errno, error.strerror, self.path) from None
         kind = os.fstat(opened).st_mode
@@ -123,10 +123,17 @@ class Place:
 
     def take(self, suffix: str) -> None:
         """What lies beside it takes its place."""
-        os.replace(self._name + suffix, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        os.replace(self._beside(suffix), self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
 
     def drop(self, suffix: str) -> None:
-        os.unlink(self._name + suffix, dir_fd=self._folder)
+        os.unlink(self._beside(suffix), dir_fd=self._folder)
+
+    def _beside(self, suffix: str) -> str:
+        """A name may have 255 bytes: behind one that leaves no room the suffix is the whole name."""
+        folder, name = os.path.split(self._name)
+        if not suffix or len(os.fsencode(name + suffix)) <= 255:
+            return self._name + suffix
+        return os.path.join(folder, suffix)
 
 
 class _Walk:
