@@ -7,8 +7,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
+#include <string>
 
 #include "sandbox_testing.h"
 
@@ -203,6 +205,44 @@ TEST(Pip, AWheelThatCannotBeInstalledChangesNothing) {
                 .stdout_data,
             "good==1.0\n1\n");
   EXPECT_EQ(run(*sandbox, "pip uninstall -y good >/dev/null; find .local -type f").stdout_data, "");
+}
+
+// A few KiB may be a GiB there.
+TEST(Pip, AWheelThatIsLargeInMemoryIsRefused) {
+  const auto sandbox = make_sandbox();
+  ASSERT_EQ(run(*sandbox, R"(
+python3 - <<'END'
+import struct, zipfile
+def wheel(name, said="", packing=zipfile.ZIP_DEFLATED):
+    path, info = f"{name}-1.0-py3-none-any.whl", f"{name}-1.0.dist-info"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as box:
+        box.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{said}")
+        box.writestr(f"{info}/RECORD", "")
+        box.writestr(f"{name}.py", "\0" * (1 << 20), packing)
+    return path
+wheel("wordy", "Summary: " + "x" * (17 << 20))
+wheel("packed", packing=zipfile.ZIP_BZIP2)
+with open(wheel("many"), "r+b") as file:
+    content = file.read()
+    file.seek(content.rindex(b"PK\5\6") + 12)
+    file.write(struct.pack("<I", 1 << 30))
+with zipfile.ZipFile(wheel("again"), "a") as box:
+    box.filelist.append(box.filelist[-1])
+    box._didModify = True
+END
+)")
+                .exit_code,
+            0);
+  const std::map<std::string, std::string> wheels{
+      {"wordy", "its METADATA has more than 16 MiB"},
+      {"packed", "a file in it is packed by other means than deflate"},
+      {"many", "it has too many files"},
+      {"again", "some of its files are one"}};
+  for (const auto& [name, why] : wheels) {
+    const RunResult refused = run(*sandbox, "pip install ./" + name + "*.whl");
+    EXPECT_EQ(refused.exit_code, 1) << name;
+    EXPECT_THAT(refused.stderr_data, HasSubstr(why)) << name;
+  }
 }
 
 TEST(Pip, AProjectsNameIsNoPath) {

@@ -168,6 +168,9 @@ def _guarded(command, words):
         return 1
     except BrokenPipeError:
         return 1
+    except MemoryError:
+        print("ERROR: this sandbox has too little memory for that", file=sys.stderr)
+        return 1
 
 
 def _perform(command, words):

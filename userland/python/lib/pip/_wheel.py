@@ -23,7 +23,9 @@ from ._vendor.packaging.version import InvalidVersion, Version
 
 PYTHON = "3.15.0"
 _CHUNK_BYTES = 1 << 17
-_MOST_TEXT_BYTES = 64 << 20  # of what is read as a whole
+# Of what is in memory as a whole: the list of all files of an archive, and texts in it.
+_MOST_LIST_BYTES, _MOST_METADATA_BYTES, _MOST_TEXT_BYTES = 16 << 20, 16 << 20, 64 << 20
+_PACKINGS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # the others unpack a piece in memory, however large that becomes
 # What zipfile says of an archive that has come to harm, is encrypted or packed by other means.
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError, struct.error, UnicodeError)
 _INTERPRETERS = {"py2.py3", "py3"} | {f"{kind}3{minor}" for kind in ("py", "cp") for minor in range(16)}
@@ -48,7 +50,18 @@ class Wheel:
         try:
             if not stat.S_ISREG(os.stat(self.path).st_mode):
                 raise PipError(f"Wheel '{self.file_name}' located at {self.path} is invalid: it is no file.")
-            return zipfile.ZipFile(self.path)
+            with open(self.path, "rb") as file:
+                end = zipfile._EndRecData(file)
+            if end and end[zipfile._ECD_SIZE] > _MOST_LIST_BYTES:
+                raise PipError(f"Wheel '{self.file_name}' is invalid: it has too many files, in a list of more than {_MOST_LIST_BYTES >> 20} MiB.")
+            box = zipfile.ZipFile(self.path)
+            members = box.infolist()
+            why = ("a file in it is packed by other means than deflate" if any(one.compress_type not in _PACKINGS for one in members) else
+                   "some of its files are one" if len({one.header_offset for one in members}) < len(members) else "")
+            if why:
+                box.close()
+                raise PipError(f"Wheel '{self.file_name}' is invalid: {why}.")
+            return box
         except FileNotFoundError:
             raise PipError(f"Could not open requirements file: no file {self.path!r}"
                            if not self.path.endswith(".whl") else f"There is no file {self.path!r}") from None
@@ -68,14 +81,20 @@ class Wheel:
         if self._metadata is None:
             with self._open() as box:
                 try:
-                    with box.open(self.info_folder(box) + "/METADATA") as file:
-                        text = file.read(_MOST_TEXT_BYTES)
+                    text = self.text_in(box, self.info_folder(box), "METADATA", _MOST_METADATA_BYTES)
                 except KeyError:
                     raise PipError(f"Wheel '{self.file_name}' is invalid: it has no METADATA.") from None
                 except (OSError, *_DAMAGE):
                     raise PipError(f"Wheel '{self.file_name}' located at {self.path} is invalid: its METADATA is damaged.") from None
             self._metadata = email.parser.Parser().parsestr(text.decode("utf-8", "replace"), headersonly=True)
         return self._metadata
+
+    def text_in(self, box, info, name, most=_MOST_TEXT_BYTES):
+        with box.open(f"{info}/{name}") as file:
+            text = file.read(most + 1)
+        if len(text) > most:
+            raise PipError(f"Wheel '{self.file_name}' is invalid: its {name} has more than {most >> 20} MiB.")
+        return text
 
     def requirements(self):
         return requirements_of(self.metadata)
@@ -178,20 +197,13 @@ class _Unpacking:
 
     def _record(self):
         try:
-            text = self._small("RECORD").decode("utf-8", "replace")
+            text = self.wheel.text_in(self.box, self.info, "RECORD").decode("utf-8", "replace")
         except KeyError:
             raise self._refusal("it has no RECORD") from None
         try:
             return {row[0]: row[1] for row in csv.reader(io.StringIO(text)) if len(row) >= 2}
         except csv.Error:
             raise self._refusal("its RECORD is damaged") from None
-
-    def _small(self, name):
-        with self.box.open(f"{self.info}/{name}") as file:
-            content = file.read(_MOST_TEXT_BYTES + 1)
-        if len(content) > _MOST_TEXT_BYTES:
-            raise self._refusal(f"its {name} has more than {_MOST_TEXT_BYTES >> 20} MiB")
-        return content
 
     def _place_of(self, name, data, executable):
         """(folder, name in it, whether it is executed, whether it is a script); None: nowhere."""
@@ -246,7 +258,7 @@ class _Unpacking:
 
     def _entry_points(self):
         try:
-            text = self._small("entry_points.txt").decode()
+            text = self.wheel.text_in(self.box, self.info, "entry_points.txt").decode()
         except KeyError:
             return []
         return script_targets(text)
