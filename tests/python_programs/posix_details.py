@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+from pathlib import Path
 
 
 def attempt(function, *arguments, **named):
@@ -211,3 +212,13 @@ print(attempt(locale.setlocale, 99, "C"), attempt(locale.setlocale, 99), attempt
 for number in (2**32 + 1, 2**63, 2**70, -(2**31) - 1):
     print([attempt(call, number) for call in (os.fstat, os.close, os.fsync, os.isatty, os.get_inheritable, os.fchdir, os.dup)],
           attempt(select.poll().register, number), attempt(select.select, [number], [], [], 0), attempt(fcntl.fcntl, number, fcntl.F_GETFD))
+
+# By its name a file gets another length, and nobody waits for who reads a pipe.
+os.mkfifo("a pipe"), os.symlink("a pipe", "to a pipe"), os.mkdir("a folder")
+with open("a file", "w") as file:
+    file.write("abcdef")
+for given in (("a pipe", 0), ("to a pipe", 3), ("a folder", 0), ("nothing", 0), ("a file/x", 0), ("a file", -1), ("a file", 1.5), ("a file", 2**64),
+              ("a\0b", 0), (None, 0), ("a file", 8), (b"a file", 3), (Path("a file"), 2), (999, 0)):
+    print(attempt(os.truncate, *given), os.path.getsize("a file"))
+with open("a file", "r+") as file:
+    print(attempt(os.truncate, file.fileno(), 5), os.path.getsize("a file"), attempt(os.truncate, path="a file", length=1), os.path.getsize("a file"))

@@ -20,7 +20,7 @@ _result = struct.Struct("<q").unpack_from
 # Numbers of Linux on 32-bit RISC-V, which are the kernel's.
 NUMBERS = {
     "getcwd": 17, "dup": 23, "dup3": 24, "fcntl": 25, "ioctl": 29, "flock": 32, "mknodat": 33,
-    "statfs64": 43, "fstatfs64": 44, "ftruncate": 46, "faccessat": 48, "chdir": 49, "fchdir": 50,
+    "statfs64": 43, "fstatfs64": 44, "truncate64": 45, "ftruncate": 46, "faccessat": 48, "chdir": 49, "fchdir": 50,
     "fchmod": 52, "fchmodat": 53, "fchownat": 54, "fchown": 55, "openat": 56, "close": 57, "pipe2": 59,
     "sync": 81, "exit_group": 94, "setpriority": 140, "getpriority": 141, "setgid": 144, "setuid": 146,
     "getresuid": 148, "getresgid": 150, "times": 153, "setpgid": 154, "getpgid": 155, "getsid": 156,

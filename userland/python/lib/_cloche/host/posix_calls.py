@@ -332,6 +332,21 @@ def mknod(path, mode=0o600, device=0, *, dir_fd=None):
     _named("mknodat", path, mode, device, dir_fd=dir_fd)
 
 
+def truncate(path, length):
+    """The C library opens the file for it, and a pipe would be waited for."""
+    if isinstance(path, bool):
+        import warnings
+        warnings.warn("bool is used as a file descriptor", RuntimeWarning, 2)
+    if isinstance(path, int):
+        return os.ftruncate(path, length)
+    length = operator.index(length)
+    frame = Frame()
+    text = frame.text(os.fspath(path))
+    result, _ = raw("truncate64", text, length & 0xFFFFFFFF, length >> 32, frame=frame)
+    if result < 0:
+        raise door.error(-result, path)
+
+
 def sync():
     call("sync")
 
