@@ -9,26 +9,19 @@
 #include <string>
 
 #include "doors/e2b/watches.h"
+#include "doors/http/exchange_testing.h"
 #include "sandbox_testing.h"
 
 namespace cloche::e2b {
 namespace {
 
 // Who is told of changes; what it has not read is as much as the test says.
-class Client final : public http::Exchange {
+class Client final : public http::UnexpectedExchange {
  public:
   std::shared_ptr<http::AnswerStream> begin(http::Response, http::StreamOptions options) override {
     options_ = std::move(options);
     return std::shared_ptr<http::AnswerStream>(&answer_, [](http::AnswerStream*) {});
   }
-  void send(http::Response response) override { ADD_FAILURE() << response.status; }
-  void send_blanks_until_answer(std::chrono::milliseconds) override { ADD_FAILURE(); }
-  void open_tunnel(http::Fields, std::function<void(int fd)>) override { ADD_FAILURE(); }
-  void open_web_socket(http::Request, std::string, std::shared_ptr<http::WebSocketUser>) override {
-    ADD_FAILURE();
-  }
-  void relay_to(UniqueFd) override { ADD_FAILURE(); }
-  void hand_over(std::function<void(int fd)>) override { ADD_FAILURE(); }
 
   void leave_unread(std::size_t bytes) {
     answer_.unread = bytes;

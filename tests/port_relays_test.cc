@@ -18,6 +18,7 @@
 #include "base/refused_threads_testing.h"
 #include "cloche/folder_watch.h"
 #include "cloche/live_run.h"
+#include "doors/http/exchange_testing.h"
 #include "sandbox_testing.h"
 
 namespace cloche::e2b {
@@ -74,7 +75,7 @@ while True:
 )py";
 
 // Gives the other end of a pair of sockets away.
-class Client final : public http::Exchange {
+class Client final : public http::UnexpectedExchange {
  public:
   Client() {
     std::array<int, 2> pair{};
@@ -83,17 +84,6 @@ class Client final : public http::Exchange {
     relays_.reset(pair[1]);
   }
   void hand_over(std::function<void(int fd)> taken) override { taken(relays_.release()); }
-  void send(http::Response response) override { ADD_FAILURE() << response.status; }
-  void send_blanks_until_answer(std::chrono::milliseconds) override { ADD_FAILURE(); }
-  void open_tunnel(http::Fields, std::function<void(int fd)>) override { ADD_FAILURE(); }
-  std::shared_ptr<http::AnswerStream> begin(http::Response, http::StreamOptions) override {
-    ADD_FAILURE();
-    return nullptr;
-  }
-  void open_web_socket(http::Request, std::string, std::shared_ptr<http::WebSocketUser>) override {
-    ADD_FAILURE();
-  }
-  void relay_to(UniqueFd) override { ADD_FAILURE(); }
 
   // False: the relay has ended.
   bool say(std::string_view bytes) {

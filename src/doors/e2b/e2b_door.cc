@@ -12,6 +12,7 @@
 #include "doors/e2b/file_transfer.h"
 #include "doors/e2b/rest_wire.h"
 #include "doors/e2b/signed_address.h"
+#include "doors/http/answering.h"
 #include "doors/http/response_head.h"
 
 namespace cloche::e2b {
@@ -126,18 +127,9 @@ std::uint64_t E2bDoor::body_limit_bytes(std::uint16_t port, std::string_view pat
 
 void E2bDoor::answer(const ExchangePtr& exchange, const std::string& owner,
                      std::function<http::Response()> work) {
-  parts_.workers.do_here(
-      [exchange, work = std::move(work)]() mutable {
-        http::Response response;
-        try {
-          response = work();
-        } catch (const std::exception& why) {
-          response = rest_error(500, why.what());
-        }
-        work = nullptr;  // its use of the sandbox ends before the client is told
-        exchange->send(std::move(response));
-      },
-      owner);
+  parts_.workers.do_here(http::answering(exchange, std::move(work),
+                                         [](const char* why) { return rest_error(500, why); }),
+                         owner);
 }
 
 void E2bDoor::handle(http::Request request, ExchangePtr exchange) {

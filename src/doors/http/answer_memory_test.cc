@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "doors/http/body_source.h"
+#include "doors/http/exchange_testing.h"
 
 namespace cloche::http {
 namespace {
@@ -15,17 +16,12 @@ struct Got {
   bool gone = false;  // nobody can answer any more
 };
 
-class RecordingExchange final : public Exchange {
+class RecordingExchange final : public UnexpectedExchange {
  public:
   explicit RecordingExchange(Got& got) : got_(got) {}
   ~RecordingExchange() override { got_.gone = true; }
   void send(Response response) override { got_.answers.push_back(std::move(response)); }
   void send_blanks_until_answer(std::chrono::milliseconds) override { ++got_.blanks; }
-  void open_tunnel(Fields, std::function<void(int fd)>) override {}
-  void hand_over(std::function<void(int fd)>) override {}
-  std::shared_ptr<AnswerStream> begin(Response, StreamOptions) override { return nullptr; }
-  void open_web_socket(Request, std::string, std::shared_ptr<WebSocketUser>) override {}
-  void relay_to(UniqueFd) override {}
 
  private:
   Got& got_;

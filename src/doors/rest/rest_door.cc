@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <exception>
-
 #include "base/json_members.h"
+#include "doors/http/answering.h"
 #include "doors/http/date.h"
 #include "doors/rest/openapi.h"
 #include "doors/rest/replies.h"
@@ -73,16 +72,8 @@ http::Response RestDoor::none_at(const std::string& id) const {
 void RestDoor::answer(const ExchangePtr& exchange, const std::string& owner,
                       std::function<http::Response()> work) {
   parts_.workers.do_here(
-      [exchange, work = std::move(work)]() mutable {
-        http::Response response;
-        try {
-          response = work();
-        } catch (const std::exception& why) {
-          response = error(500, "INTERNAL_ERROR", why.what());
-        }
-        work = nullptr;  // its use of the sandbox ends before the client is told
-        exchange->send(std::move(response));
-      },
+      http::answering(exchange, std::move(work),
+                      [](const char* why) { return error(500, "INTERNAL_ERROR", why); }),
       owner);
 }
 

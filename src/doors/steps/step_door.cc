@@ -6,10 +6,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <exception>
 
 #include "base/error.h"
 #include "base/json_string.h"
+#include "doors/http/answering.h"
 #include "doors/http/body_source.h"
 #include "doors/steps/pages.h"
 #include "doors/steps/step_request.h"
@@ -169,16 +169,10 @@ void StepDoor::step(const std::string& id, const http::Request& request,
   parts_.log.event(
       http::LogLevel::info, "step_received",
       {{"session_id", id}, {"type", std::string(language_name(run->request.language))}});
-  parts_.workers.do_here([this, run, exchange] {
-    http::Response response;
-    try {
-      response = this->run(*run);
-    } catch (const std::exception& why) {
-      response = detail(500, why.what());
-    }
-    run->sandbox = {};  // after a DELETE the sandbox is gone before its last step answers
-    exchange->send(std::move(response));
-  });
+  // After a DELETE the sandbox is gone before its last step answers.
+  parts_.workers.do_here(http::answering(
+      exchange, [this, run = std::move(run)] { return this->run(*run); },
+      [](const char* why) { return detail(500, why); }));
 }
 
 http::Response StepDoor::run(const StepRun& step) {
