@@ -140,7 +140,34 @@ def prune(days):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def install_folder(made, final):
-    """Puts a finished folder in its place in the cache, whole or not at all."""
-    shutil.rmtree(final, ignore_errors=True)
-    os.rename(made, final)
+def new_log(name):
+    log = cache_root() / "logs" / f"{name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_bytes(b"")
+    return log
+
+
+def built_folder(name, key):
+    return cache_root() / f"{name}-{key}"
+
+
+def build_once(name, key, make):
+    """The folder of a name and a content hash in the cache, built when it is not there, and the CPU seconds that this took. `make` gets
+    a scratch folder and a log, leaves what it has made in the scratch folder's out/, and returns its CPU seconds or None. What it
+    has made gets to its place as a whole or not at all."""
+    final, cpu_s = built_folder(name, key), 0
+    with locked(cache_root() / "locks" / name):
+        if not final.exists():
+            with scratch_folder(name) as scratch:
+                cpu_s = make(scratch, new_log(name)) or 0
+                os.rename(scratch / "out", final)
+    os.utime(final)  # in use: see prune
+    return final, cpu_s
+
+
+def point_at(name, final):
+    """Makes the link of that name in the cache lead to a folder of it."""
+    with locked(cache_root() / "locks" / f"{name}.link"):
+        fresh = cache_root() / f"{name}.{os.getpid()}"
+        fresh.symlink_to(final.name)
+        os.replace(fresh, cache_root() / name)

@@ -7,8 +7,8 @@ import shutil
 import zipfile
 
 import sources
-from common import (USERLAND, BuildError, cache_root, ccache_if_built_before, content_hash, install_folder, locked,
-                    run_logged, say, scratch_folder, tool, toolchain_id)
+from common import (USERLAND, BuildError, build_once, ccache_if_built_before, content_hash, point_at, run_logged, say, tool,
+                    toolchain_id)
 
 # The wheel carries LLVM's runtime sources of the very release of our compiler.
 SOURCE = {
@@ -109,37 +109,24 @@ def _unpack(archive, tree):
                 target.write_bytes(wheel.read(info))
 
 
-def _point_at(final):
-    link = cache_root() / "cxxroot"
-    fresh = link.with_name(f"cxxroot.{os.getpid()}")
-    fresh.symlink_to(final.name)
-    os.replace(fresh, link)
-
-
 def build_cxxroot(sysroot, server):
     """The folder of the C++ headers and libraries in the cache, built when it is not there, with a token of the job server for each
     compiler."""
     key = content_hash("cxx", toolchain_id(), sysroot.name, SOURCE["sha256"], TAG, MAIN, pathlib.Path(__file__).resolve())
-    final = cache_root() / f"cxxroot-{key}"
-    with locked(cache_root() / "locks" / "cxxroot"):
-        if final.exists():
-            os.utime(final)  # in use: see prune
-        else:
-            archive = sources.fetch(SOURCE)
-            say("building libc++ for wasm32")
-            log = cache_root() / "logs" / "libcxx.log"
-            log.parent.mkdir(parents=True, exist_ok=True)
-            log.write_bytes(b"")
-            with scratch_folder("cxx") as scratch:
-                tree, out = scratch / "src", scratch / "out"
-                (out / "lib").mkdir(parents=True)
-                _unpack(archive, tree)
-                _headers(tree, out)
-                (scratch / "sysroot").symlink_to(sysroot)
-                env = dict(os.environ, CLOCHE_SYSROOT=str(scratch / "sysroot"), CLOCHE_CXXROOT=str(out),
-                           CLOCHE_CCACHE=ccache_if_built_before("cxxroot"))
-                for name in LIBRARIES:
-                    _compile(tree, out, name, server, log, env)
-                install_folder(out, final)
-        _point_at(final)
+
+    def make(scratch, log):
+        archive = sources.fetch(SOURCE)
+        say("building libc++ for wasm32")
+        tree, out = scratch / "src", scratch / "out"
+        (out / "lib").mkdir(parents=True)
+        _unpack(archive, tree)
+        _headers(tree, out)
+        (scratch / "sysroot").symlink_to(sysroot)
+        env = dict(os.environ, CLOCHE_SYSROOT=str(scratch / "sysroot"), CLOCHE_CXXROOT=str(out),
+                   CLOCHE_CCACHE=ccache_if_built_before("cxxroot"))
+        for name in LIBRARIES:
+            _compile(tree, out, name, server, log, env)
+
+    final, _ = build_once("cxxroot", key, make)
+    point_at("cxxroot", final)
     return final

@@ -11,7 +11,7 @@ import os
 import pathlib
 
 import recipes
-from common import USERLAND, cache_root, content_hash, install_folder, locked, run_logged, say, scratch_folder
+from common import USERLAND, build_once, content_hash, run_logged, say
 
 FOLDER = USERLAND / "libraries"
 CODE = (pathlib.Path(__file__).resolve(), pathlib.Path(recipes.__file__).resolve())
@@ -66,14 +66,7 @@ def key(name, sysroot):
 def build(name, sysroot, server=None):
     """The folder in the cache, made when it is not there, and the CPU seconds that this took. With a job server the caller holds a
     token of it."""
-    library = load(name)
-    final = cache_root() / f"library.{name}-{key(name, sysroot)}"
-    cpu_s = 0
-    with locked(cache_root() / "locks" / f"library.{name}"):
-        if not final.exists():
-            cpu_s = _build(library, sysroot, server, final)
-    os.utime(final)  # in use: see prune
-    return final, cpu_s
+    return build_once(f"library.{name}", key(name, sysroot), lambda scratch, log: _build(load(name), sysroot, server, scratch, log))
 
 
 def gather(names, sysroot, server, folder):
@@ -88,18 +81,14 @@ def gather(names, sysroot, server, folder):
     return known, cpu_s
 
 
-def _build(library, sysroot, server, final):
+def _build(library, sysroot, server, scratch, log):
     recipes.fetch(library.source)
     say(f"making the library {library.name} {library.version}")
+    tree = scratch / "src"
+    recipes.unpack(library.source, tree, log)
+    recipes.change(tree, library.folder, log)
+    _, others_cpu_s = gather(library.needs, sysroot, server, scratch / "libraries")
     where = f"library.{library.name}"
-    log = recipes.new_log(where)
-    with scratch_folder(where) as scratch:
-        tree = scratch / "src"
-        recipes.unpack(library.source, tree, log)
-        recipes.change(tree, library.folder, log)
-        _, others_cpu_s = gather(library.needs, sysroot, server, scratch / "libraries")
-        env = recipes.environment(where, sysroot, scratch, server.makeflags if server else f" -j{os.cpu_count()}") | {
-            "RECIPE": str(library.folder), "LIBRARIES": str(scratch / "libraries")}
-        cpu_s = run_logged(["sh", "-eu", library.folder / "build.sh"], log, tree, env, server.files if server else ())
-        install_folder(scratch / "out", final)
-    return cpu_s + others_cpu_s
+    env = recipes.environment(where, sysroot, scratch, server.makeflags if server else f" -j{os.cpu_count()}") | {
+        "RECIPE": str(library.folder), "LIBRARIES": str(scratch / "libraries")}
+    return others_cpu_s + run_logged(["sh", "-eu", library.folder / "build.sh"], log, tree, env, server.files if server else ())

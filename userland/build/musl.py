@@ -4,11 +4,9 @@ import os
 import pathlib
 import shutil
 import subprocess
-import tempfile
 
 import sources
-from common import (USERLAND, BuildError, cache_root, ccache_if_built_before, content_hash, install_folder, locked, run_logged, say, tool,
-                    toolchain_id)
+from common import USERLAND, BuildError, build_once, ccache_if_built_before, content_hash, point_at, run_logged, say, tool, toolchain_id
 
 SOURCE = {
     "kind": "debian",
@@ -160,34 +158,20 @@ def _kernel_headers(include):
         (include / "asm" / header.name).write_text(f"#include <asm-generic/{header.name}>\n")
 
 
-def _point_at(final):
-    """Keeps the name that userland/cc looks for on the newest sysroot."""
-    link = cache_root() / "sysroot"
-    fresh = link.with_name(f"sysroot.{os.getpid()}")
-    fresh.symlink_to(final.name)
-    os.replace(fresh, link)
-
-
 def build_sysroot(jobs):
     """The sysroot's folder in the cache, built when it is not there."""
-    key = sysroot_hash()
-    final = cache_root() / f"sysroot-{key}"
-    with locked(cache_root() / ".sysroot.lock"):
-        if not (final / "lib" / "libc.a").exists():
-            archive, patches = sources.fetch(SOURCE), sources.fetch_patches(SOURCE)
-            say("building musl for wasm32")
-            log = cache_root() / "logs" / "musl.log"
-            log.parent.mkdir(parents=True, exist_ok=True)
-            log.write_bytes(b"")
-            with tempfile.TemporaryDirectory(prefix="musl-", dir=cache_root()) as scratch:
-                tree, out = pathlib.Path(scratch) / "musl", pathlib.Path(scratch) / "out"
-                out.mkdir()
-                sources.unpack(archive, tree)
-                sources.apply(patches, log, tree)
-                lay_over(tree)
-                _make(tree, out, jobs, log)
-                shutil.copy(_resource_library(), out / "lib" / "libclang_rt.builtins.a")
-                _kernel_headers(out / "include")
-                install_folder(out, final)
-        _point_at(final)
+    def make(scratch, log):
+        archive, patches = sources.fetch(SOURCE), sources.fetch_patches(SOURCE)
+        say("building musl for wasm32")
+        tree, out = scratch / "musl", scratch / "out"
+        out.mkdir()
+        sources.unpack(archive, tree)
+        sources.apply(patches, log, tree)
+        lay_over(tree)
+        _make(tree, out, jobs, log)
+        shutil.copy(_resource_library(), out / "lib" / "libclang_rt.builtins.a")
+        _kernel_headers(out / "include")
+
+    final, _ = build_once("sysroot", sysroot_hash(), make)
+    point_at("sysroot", final)  # where userland/cc looks
     return final

@@ -20,7 +20,7 @@ import pathlib
 
 import libraries
 import recipes
-from common import USERLAND, BuildError, cache_root, content_hash, install_folder, locked, run_logged, say, scratch_folder
+from common import USERLAND, BuildError, build_once, built_folder, content_hash, run_logged, say
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,10 +86,6 @@ def key_of(port, toolchain):
     return content_hash("port", recipes.BUILD_INTERFACE, toolchain.sysroot.name, port.folder, *recipes.TOOLS, *cxx, *linked, *archive)
 
 
-def _folder_of(port, toolchain):
-    return cache_root() / f"{port.name}-{key_of(port, toolchain)}"
-
-
 def _check(port, out, log):
     missing = [name for name in port.commands if not os.path.lexists(out / "usr" / "bin" / name)]
     if missing:
@@ -97,44 +93,37 @@ def _check(port, out, log):
 
 
 def is_built(port, toolchain):
-    return _folder_of(port, toolchain).exists()
+    return built_folder(port.name, key_of(port, toolchain)).exists()
 
 
 def build(port, toolchain, server):
     """The port's folder in the cache, built when it is not there, and the CPU seconds that this took. What is fetched for it comes
     before it waits for a token of the job server."""
-    final = _folder_of(port, toolchain)
-    cpu_s = 0
-    with locked(cache_root() / "locks" / port.name):
-        if final.exists():
-            os.utime(final)  # in use: see prune
-            return final, cpu_s
+    def make(scratch, log):
         for source in (port.source, *port.parts().values()):
             recipes.fetch(source)
         with server.token():
-            cpu_s = _build(port, toolchain, server, final)
-    return final, cpu_s
+            return _build(port, toolchain, server, scratch, log)
+
+    return build_once(port.name, key_of(port, toolchain), make)
 
 
-def _build(port, toolchain, server, final):
+def _build(port, toolchain, server, scratch, log):
     say(f"building {port.name} {port.version}")
-    log = recipes.new_log(port.name)
-    with scratch_folder(port.name) as scratch:
-        own = scratch / "pkgconfig"
-        own.mkdir()
-        known, libraries_cpu_s = libraries.gather(port.libraries(), toolchain.sysroot, server, scratch / "libraries")
-        env = recipes.environment(port.name, toolchain.sysroot, scratch, server.makeflags) | {
-            "CLOCHE_CXXROOT": str(scratch / "cxxroot"), "CXX": f"{USERLAND}/cxx", "PORT": str(port.folder), "EXTRA": str(scratch / "extra"),
-            "LIBRARIES": str(scratch / "libraries"), "PKG_CONFIG_OWN": str(own), "PKG_CONFIG_LIBDIR": ":".join([str(own), *known])}
-        tree, out = scratch / "src", scratch / "out"
-        (out / "usr" / "bin").mkdir(parents=True)
-        if toolchain.cxxroot:
-            (scratch / "cxxroot").symlink_to(toolchain.cxxroot)
-        recipes.unpack(port.source, tree, log)
-        for name, further in port.extra.items():
-            recipes.unpack(further, scratch / "extra" / name, log)
-        recipes.change(tree, port.folder, log, scratch / "extra")
-        cpu_s = run_logged(["sh", "-eu", port.folder / "build.sh"], log, tree, env, server.files)
-        _check(port, out, log)
-        install_folder(out, final)
+    own = scratch / "pkgconfig"
+    own.mkdir()
+    known, libraries_cpu_s = libraries.gather(port.libraries(), toolchain.sysroot, server, scratch / "libraries")
+    env = recipes.environment(port.name, toolchain.sysroot, scratch, server.makeflags) | {
+        "CLOCHE_CXXROOT": str(scratch / "cxxroot"), "CXX": f"{USERLAND}/cxx", "PORT": str(port.folder), "EXTRA": str(scratch / "extra"),
+        "LIBRARIES": str(scratch / "libraries"), "PKG_CONFIG_OWN": str(own), "PKG_CONFIG_LIBDIR": ":".join([str(own), *known])}
+    tree, out = scratch / "src", scratch / "out"
+    (out / "usr" / "bin").mkdir(parents=True)
+    if toolchain.cxxroot:
+        (scratch / "cxxroot").symlink_to(toolchain.cxxroot)
+    recipes.unpack(port.source, tree, log)
+    for name, further in port.extra.items():
+        recipes.unpack(further, scratch / "extra" / name, log)
+    recipes.change(tree, port.folder, log, scratch / "extra")
+    cpu_s = run_logged(["sh", "-eu", port.folder / "build.sh"], log, tree, env, server.files)
+    _check(port, out, log)
     return cpu_s + libraries_cpu_s

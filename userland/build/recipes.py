@@ -5,7 +5,7 @@ import sys
 import tomllib
 
 import sources
-from common import USERLAND, BuildError, cache_root, ccache_if_built_before, run_logged, tool
+from common import USERLAND, BuildError, ccache_if_built_before, run_logged, tool
 
 HOST_TRIPLE = "wasm32-unknown-linux-musl"
 
@@ -23,13 +23,6 @@ def read(path, made_of):
         return made_of(tomllib.loads(path.read_text()))
     except (tomllib.TOMLDecodeError, KeyError) as error:
         raise BuildError(f"{path} is no valid recipe: {error}") from error
-
-
-def new_log(name):
-    log = cache_root() / "logs" / f"{name}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_bytes(b"")
-    return log
 
 
 def fetch(source):

@@ -16,8 +16,7 @@ import musl  # noqa: E402
 import package_files  # noqa: E402
 import recipes  # noqa: E402
 import sources  # noqa: E402
-from common import (BuildError, cache_root, ccache_if_built_before, content_hash, install_folder, locked, run_logged, say, scratch_folder, tell, tool,  # noqa: E402, F401
-                    toolchain_id)
+from common import (BuildError, build_once, ccache_if_built_before, content_hash, run_logged, say, tell, tool, toolchain_id)  # noqa: E402, F401
 
 HERE = Path(__file__).resolve().parent / "extensions"
 RECIPE = HERE / "extensions.toml"
@@ -116,55 +115,47 @@ def linked(table_base, data_base):
     sysroot = musl.build_sysroot(1)
     curses = _curses(sysroot)
     key = content_hash("python-extensions", toolchain_id(), sysroot.name, curses.name, HERE, Path(__file__), table_base, data_base)
-    final = cache_root() / f"python-extensions-{key}"
-    with locked(cache_root() / "locks" / "python-extensions"):
-        if not final.exists():
-            archives = {name: sources.fetch(part) for name, part in parts().items()}
-            say("building the interpreter's extensions")
-            log = recipes.new_log("python-extensions")
-            with scratch_folder("python-extensions") as scratch:
-                for name, archive in archives.items():
-                    sources.unpack(archive, scratch / name)
-                (scratch / "ncurses").symlink_to(curses)
-                tree, out = scratch / "cpython", scratch / "out"
-                out.mkdir()
-                run_logged([sys.executable, "-B", HERE / "edit.py"], log, tree)
-                _compile(tree, sysroot, table_base, data_base, log, out / "extensions.wasm")
-                install_folder(out, final)
-    os.utime(final)  # in use: see prune
+
+    def make(scratch, log):
+        archives = {name: sources.fetch(part) for name, part in parts().items()}
+        say("building the interpreter's extensions")
+        for name, archive in archives.items():
+            sources.unpack(archive, scratch / name)
+        (scratch / "ncurses").symlink_to(curses)
+        tree, out = scratch / "cpython", scratch / "out"
+        out.mkdir()
+        run_logged([sys.executable, "-B", HERE / "edit.py"], log, tree)
+        _compile(tree, sysroot, table_base, data_base, log, out / "extensions.wasm")
+
+    final, _ = build_once("python-extensions", key, make)
     return (final / "extensions.wasm").read_bytes()
 
 
 def packages():
     """The folder of each package whose code is here, laid as a wheel is."""
     named = {name: part for name, part in parts().items() if "modules" in part}
-    final = cache_root() / f"python-c-packages-{content_hash('python-c-packages', RECIPE, Path(__file__), Path(package_files.__file__))}"
-    with locked(cache_root() / "locks" / "python-c-packages"):
-        if not final.exists():
-            with scratch_folder("python-c-packages") as scratch:
-                for name, part in named.items():
-                    tree = scratch / "sources" / name
-                    sources.unpack(sources.fetch(part), tree)
-                    package_files.keep(tree, part, scratch / "out" / name, {file: (tree / path).read_text() for file, path in part["licences"].items()})
-                install_folder(scratch / "out", final)
-    os.utime(final)
+
+    def make(scratch, _):
+        for name, part in named.items():
+            tree = scratch / "sources" / name
+            sources.unpack(sources.fetch(part), tree)
+            package_files.keep(tree, part, scratch / "out" / name, {file: (tree / path).read_text() for file, path in part["licences"].items()})
+
+    key = content_hash("python-c-packages", RECIPE, Path(__file__), Path(package_files.__file__))
+    final, _ = build_once("python-c-packages", key, make)
     return [final / name for name in named]
 
 
 def _curses(sysroot):
     """The folder that has ncurses, compiled as the interpreter is, without descriptions of terminals: those are in the system's
     /usr/share/terminfo."""
-    recipe = [Path(__file__), HERE / "terminal.h", *libraries.inputs(CURSES)]
-    final = cache_root() / f"python-curses-{content_hash('python-curses', toolchain_id(), sysroot.name, *recipe)}"
-    with locked(cache_root() / "locks" / "python-curses"):
-        if not final.exists():
-            say("building the interpreter's curses")
-            log = recipes.new_log("python-curses")
-            with scratch_folder("python-curses") as scratch:
-                recipes.unpack(libraries.load(CURSES).source, scratch / "tree", log)
-                _make_curses(scratch / "tree", recipes.environment("python-curses", sysroot, scratch, f" -j{os.cpu_count()}"), sysroot, log)
-                install_folder(scratch / "tree", final)
-    os.utime(final)
+    def make(scratch, log):
+        say("building the interpreter's curses")
+        recipes.unpack(libraries.load(CURSES).source, scratch / "out", log)
+        _make_curses(scratch / "out", recipes.environment("python-curses", sysroot, scratch, f" -j{os.cpu_count()}"), sysroot, log)
+
+    key = content_hash("python-curses", toolchain_id(), sysroot.name, Path(__file__), HERE / "terminal.h", *libraries.inputs(CURSES))
+    final, _ = build_once("python-curses", key, make)
     return final
 
 

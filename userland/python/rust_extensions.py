@@ -20,8 +20,7 @@ import libraries  # noqa: E402
 import musl  # noqa: E402
 import package_files  # noqa: E402
 import sources  # noqa: E402
-from common import (CRATES, BuildError, cache_root, content_hash, install_folder, locked, run_logged, say, scratch_folder, tool,  # noqa: E402
-                    toolchain_id)
+from common import CRATES, BuildError, build_once, cache_root, content_hash, run_logged, say, tool, toolchain_id  # noqa: E402
 
 HERE = Path(__file__).resolve().parent / "rust"
 RECIPE = HERE / "packages.toml"
@@ -69,38 +68,27 @@ def library():
     version = subprocess.run([rustc, "-vV"], capture_output=True, text=True, check=True).stdout
     key = content_hash("python-rust", version, toolchain_id(), sysroot.name, libraries.key(CRYPTO, sysroot), HERE, Path(__file__),
                        Path(package_files.__file__))
-    final = cache_root() / f"python-rust-{key}"
-    if not final.exists():
-        with locked(cache_root() / "locks" / "python-rust"):
-            if not final.exists():
-                _make(final, rustc, cargo, sysroot)
-    os.utime(final)
+    final, _ = build_once("python-rust", key, lambda scratch, log: _make(scratch, rustc, cargo, sysroot, log))
     return final
 
 
-def _make(final, rustc, cargo, sysroot):
+def _make(scratch, rustc, cargo, sysroot, log):
     archives = {name: sources.fetch(part) for name, part in parts().items()}
     say("building the Rust code of Python packages")
-    log = cache_root() / "logs" / "python-rust.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_bytes(b"")
-    with scratch_folder("python-rust") as scratch:
-        tree = scratch / "tree"
-        shutil.copytree(HERE, tree)
-        for name, archive in archives.items():
-            sources.unpack(archive, tree / name)
-            _edit(tree / name, parts()[name].get("edits", ()))
-        (tree / "Cargo.lock").write_text((HERE / "crates.lock").read_text().replace('"registry"', f'"{CRATES}"'))
-        crypto, used = libraries.build(CRYPTO, sysroot)
-        used += _compile(tree, rustc, cargo, sysroot, crypto, log)
-        out = scratch / "out"
-        out.mkdir()
-        shutil.move(tree / "target" / TARGET / "release" / LIBRARY, out)
-        licences = _licences(tree / "Cargo.lock")
-        for name, part in parts().items():
-            package_files.keep(tree / name, part, out / name, {"LICENSES-of-crates.txt": licences})
-        install_folder(out, final)
-    say(f"built the Rust code of Python packages ({used:.0f} s of CPU)")
+    tree = scratch / "tree"
+    shutil.copytree(HERE, tree)
+    for name, archive in archives.items():
+        sources.unpack(archive, tree / name)
+        _edit(tree / name, parts()[name].get("edits", ()))
+    (tree / "Cargo.lock").write_text((HERE / "crates.lock").read_text().replace('"registry"', f'"{CRATES}"'))
+    crypto, _ = libraries.build(CRYPTO, sysroot)
+    _compile(tree, rustc, cargo, sysroot, crypto, log)
+    out = scratch / "out"
+    out.mkdir()
+    shutil.move(tree / "target" / TARGET / "release" / LIBRARY, out)
+    licences = _licences(tree / "Cargo.lock")
+    for name, part in parts().items():
+        package_files.keep(tree / name, part, out / name, {"LICENSES-of-crates.txt": licences})
 
 
 def _edit(folder, edits):
