@@ -52,6 +52,17 @@ void say_answer(const UniqueFd& to, std::string_view input) {
   say(to, record.append(input));
 }
 
+void use_file(native::FileClient& files, native::FileClient::Handle file) {
+  constexpr std::size_t count = 3000;
+  if (const auto read = files.read(file, 0, count)) CLOCHE_CHECK(read->size() <= count);
+  const std::string bytes(count, 'x');
+  (void)files.write(file, 1, bytes);
+  (void)files.append(file, bytes);
+  (void)files.fill_holes(file, 2 * count);
+  (void)files.stat(file);
+  (void)files.truncate(file, count);
+}
+
 void ask_files(std::string_view input) {
   const std::uint8_t which = input.empty() ? 0 : static_cast<std::uint8_t>(input[0]);
   input.remove_prefix(std::min<std::size_t>(input.size(), 1));
@@ -80,7 +91,7 @@ void ask_files(std::string_view input) {
     case 1: (void)files.stat("/f"); break;
     case 2:
       if (const auto file = files.open("/f", 0, 0)) {
-        if (const auto read = files.read(file->handle, 0, 3000)) CLOCHE_CHECK(read->size() <= 3000);
+        use_file(files, file->handle);
         files.close(file->handle);
       }
       break;
@@ -90,6 +101,9 @@ void ask_files(std::string_view input) {
       (void)files.link_stat("/f");
       (void)files.attribute("/f", "user.a");
       (void)files.rename("/f", "/g", native::FileClient::Target::kept);
+      (void)files.make_folders("/a/b");
+      (void)files.remove_all("/a");
+      (void)files.set_attribute("/f", "user.a", "b");
       break;
   }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What HTTP clients send, as far as our own code parses it: steps, forms, addresses, heads; and
-// what is written of what programs print.
+// What HTTP clients send, as far as our own code parses it: steps, forms, addresses, heads, options
+// of sandboxes; and what is written of what programs print.
 #include <cstdlib>
 
 #include "base/check.h"
+#include "base/error.h"
 #include "base/json.h"
+#include "base/json_members.h"
 #include "base/json_string.h"
 #include "base/utf8.h"
 #include "doors/http/framing.h"
@@ -14,6 +16,7 @@
 #include "doors/rest/bodies.h"
 #include "doors/steps/python_json.h"
 #include "doors/steps/step_request.h"
+#include "sandbox/options/option_json.h"
 
 namespace {
 
@@ -65,6 +68,52 @@ void check_head(std::string_view input, std::size_t piece) {
   (void)http::OriginGuard::is_origin(input);
 }
 
+// The target of a request: in origin form it stays as it is.
+void check_target(std::string_view input) {
+  for (const char* method : {"GET", "CONNECT", "OPTIONS"}) {
+    http::Request head;
+    head.method = method;
+    head.target = input.substr(0, input.find('\n'));
+    if (http::to_origin_form(head) || http::target_fault(head)) continue;
+    const std::string once = head.target;
+    CLOCHE_CHECK(!http::to_origin_form(head) && head.target == once && !http::target_fault(head));
+  }
+}
+
+// The first line is a Content-Type, the others the body.
+void read_form(std::string_view input) {
+  const std::size_t line = std::min(input.find('\n'), input.size());
+  const auto boundary = http::multipart_boundary(input.substr(0, line));
+  if (!boundary) return;
+  const std::string_view body = input.substr(std::min(line + 1, input.size()));
+  const auto part = http::find_part(body, *boundary, "file");
+  CLOCHE_CHECK(!part || part->content.size() <= input.size());
+  constexpr std::size_t most = 3;
+  const auto parts = http::find_parts(body, *boundary, "file", most);
+  if (!parts) return;
+  CLOCHE_CHECK(!parts->empty() && parts->size() <= most && part);
+  CLOCHE_CHECK(parts->front().content == part->content);
+}
+
+// What a client wishes of a sandbox, in each strictness.
+void read_wish(std::string_view input) {
+  const auto read = read_json<Json>(input, {});
+  const Json* wish = std::get_if<Json>(&read);
+  if (!wish || !wish->is_object()) return;
+  using sandbox::OtherMembers;
+  for (const auto others :
+       {OtherMembers::refused, OtherMembers::refused_within, OtherMembers::left_alone}) {
+    try {
+      SandboxOptions options;
+      sandbox::read_options(*wish, options, others);
+    } catch (const WrongMember&) {
+      continue;
+    } catch (const Error& wrong) {
+      CLOCHE_CHECK(wrong.kind() == ErrorKind::request);
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -85,13 +134,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read_both(input);
   write_string(input, piece);
   check_head(input, piece);
-  const std::size_t line = std::min(input.find('\n'), input.size());
-  if (const auto boundary = http::multipart_boundary(input.substr(0, line))) {
-    const auto part =
-        http::find_part(input.substr(std::min(line + 1, input.size())), *boundary, "file");
-    CLOCHE_CHECK(!part || part->content.size() <= input.size());
-  }
+  check_target(input);
+  read_form(input);
+  read_wish(input);
   (void)rest::read_create(input);
+  (void)rest::read_command(input);
   (void)rest::read_code(input);
   (void)rest::read_page_query(input, rest::page_limit_max);
   return 0;
