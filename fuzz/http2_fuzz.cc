@@ -3,7 +3,8 @@
 // is; and what another process answers that is passed on.
 //
 // The first byte is the size of the pieces in which the rest comes; the path of a request says how
-// it is answered.
+// it is answered. The rest is bytes as they are, or after an "R" records of which frames are made: no
+// search finds the way into compressed heads.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -36,8 +37,71 @@ class Zeros final : public PieceSource {
   }
 };
 
+// One number of a frame, the highest byte first.
+std::string number(std::size_t value, int bytes) {
+  std::string text;
+  while (bytes-- > 0) text += static_cast<char>(value >> (8 * bytes));
+  return text;
+}
+
+// Lines NAME:VALUE as fields that no table has (RFC 7541, 6.2.2).
+std::string head_of(std::string_view lines) {
+  constexpr std::size_t most = 126;  // the longest text whose length takes one byte
+  std::string head;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    const std::string_view line = lines.substr(0, end);
+    const std::size_t colon = std::min(line.find(':', 1), line.size());
+    const std::string_view name = line.substr(0, std::min(colon, most));
+    const std::string_view value = line.substr(std::min(colon + 1, line.size())).substr(0, most);
+    head += number(name.size(), 2);
+    head.append(name) += static_cast<char>(value.size());
+    head.append(value);
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+  return head;
+}
+
+// What a client sends, and what another process answers by which it is passed on.
+struct Talk {
+  std::string bytes;
+  std::string answer;
+};
+
+// Of records, each KIND, STREAM and two bytes of SIZE before its bytes.
+Talk talk_of(std::string_view records) {
+  enum Frame : std::uint8_t { data = 0, headers = 1 };
+  enum Kind : std::uint8_t { answer = 7, raw = 8, kinds = 9 };  // others are the frames' own
+  constexpr std::size_t head_bytes = 4;
+  constexpr std::size_t end_stream = 1, end_headers = 4;
+  Talk talk;
+  while (records.size() >= head_bytes) {
+    const std::uint8_t kind = static_cast<std::uint8_t>(records[0]) % kinds;
+    const std::uint8_t stream = static_cast<std::uint8_t>(records[1]);
+    const std::size_t size = static_cast<std::uint8_t>(records[2]) +
+                             std::size_t{256} * static_cast<std::uint8_t>(records[3]);
+    const bool ends = stream >= 0x80;
+    const std::string_view bytes = records.substr(head_bytes, size);
+    records.remove_prefix(std::min(head_bytes + size, records.size()));
+    if (kind == answer) {
+      talk.answer = bytes;
+      continue;
+    }
+    if (kind == raw) {
+      talk.bytes += bytes;
+      continue;
+    }
+    const std::string payload = kind == headers ? head_of(bytes) : std::string(bytes);
+    std::size_t flags = ends ? end_stream : 0;
+    if (kind == headers) flags |= end_headers;
+    talk.bytes += number(payload.size(), 3) + number(kind, 1) + number(flags, 1) +
+                  number(stream & 0x7fU, 4) + payload;
+  }
+  return talk;
+}
+
 struct Application {
-  explicit Application(std::string_view input) : input_(input) {}
+  explicit Application(std::string_view answer) : answer_(answer) {}
 
   void answer(Request request, ExchangePtr exchange) {
     if (request.path.starts_with("/s")) {
@@ -53,6 +117,9 @@ struct Application {
       exchange->open_tunnel({}, [](int fd) { ::close(fd); });
     } else if (request.path.starts_with("/h")) {
       exchange->hand_over([](int fd) { ::close(fd); });
+    } else if (request.path.starts_with("/l")) {
+      exchange->send_blanks_until_answer(std::chrono::milliseconds(1));
+      kept_.push_back(std::move(exchange));
     } else if (request.path.starts_with("/k")) {
       kept_.push_back(std::move(exchange));
     } else if (!request.path.starts_with("/n")) {
@@ -60,12 +127,11 @@ struct Application {
     }
   }
 
-  // The input itself is what the other process answers.
   void relay(Exchange& exchange) const {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return;
     const cloche::UniqueFd theirs(ends[1]);
-    (void)::send(theirs.get(), input_.data(), std::min<std::size_t>(input_.size(), 60'000),
+    (void)::send(theirs.get(), answer_.data(), std::min<std::size_t>(answer_.size(), 60'000),
                  MSG_DONTWAIT | MSG_NOSIGNAL);
     exchange.relay_to(cloche::UniqueFd(ends[0]));
   }
@@ -88,14 +154,14 @@ struct Application {
   }
 
  private:
-  const std::string_view input_;
+  const std::string_view answer_;
   std::deque<ExchangePtr> kept_;
   std::deque<std::shared_ptr<AnswerStream>> streams_;
 };
 
-void serve(std::string_view input, std::size_t piece) {
+void serve(std::string_view input, std::string_view answer, std::size_t piece) {
   HostInMemory host(16);
-  Application application(input);
+  Application application(answer);
   host.its_options.head_limit_bytes = 4000;
   host.on_admit = [](const Request& head) {
     Admission admission{.body_limit_bytes = 50'000, .owner = head.path};
@@ -141,7 +207,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::size_t piece = std::size_t{data[0]} * 8 + 1;
-  serve(input, piece);
+  if (input.starts_with('R')) {
+    const Talk talk = talk_of(input.substr(1));
+    serve(talk.bytes, talk.answer, piece);
+  } else {
+    serve(input, input, piece);
+  }
   find_end(input, piece);
   return 0;
 }
