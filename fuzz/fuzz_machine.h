@@ -22,6 +22,7 @@
 
 #include <fmt/format.h>
 
+#include "kernel/files/dev_layout.h"
 #include "kernel/files/pipe.h"
 #include "kernel/host/host_entry.h"
 #include "kernel/kernel.h"
@@ -66,9 +67,30 @@ inline constexpr std::uint32_t vectors_at = 0x400;  // iovecs, 8 bytes each
 inline constexpr std::uint32_t scratch_at = 0x1000;
 inline constexpr std::uint32_t pending_word_at = 0x10;
 
-inline constexpr std::array<std::string_view, 12> names = {
-    "/tmp",      "/tmp/file", "tmp/file", "/etc/file",    "../..//tmp/./dir/..", "/tmp/dir",
-    "/tmp/link", "/tmp/fifo", "/tmp/new", "/bin/program", "/tmp/dir/nested",     "file"};
+inline constexpr std::array<std::string_view, 24> names = {"/tmp",
+                                                           "/tmp/file",
+                                                           "tmp/file",
+                                                           "/etc/file",
+                                                           "../..//tmp/./dir/..",
+                                                           "/tmp/dir",
+                                                           "/tmp/link",
+                                                           "/tmp/fifo",
+                                                           "/tmp/new",
+                                                           "/bin/program",
+                                                           "/tmp/dir/nested",
+                                                           "file",
+                                                           "/dev/ptmx",
+                                                           "/dev/pts/0",
+                                                           "/dev/tty",
+                                                           "/dev/shm/x",
+                                                           "/proc/self/fd/3",
+                                                           "/proc/self/maps",
+                                                           "/dev/full",
+                                                           "/dev/stdin",
+                                                           "/proc",
+                                                           "/proc/self/status",
+                                                           "/proc/self/mountinfo",
+                                                           "/proc/self/fdinfo/3"};
 
 inline void prepare(const wasm::GuestMemory& memory) {
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -141,6 +163,7 @@ class Machine {
     must(builder.add_file("tmp/file", vfs::SharedBytes::from_string("content of a file"),
                           sandbox_user));
     must(builder.add_symlink("tmp/link", "file"));
+    kernel::add_devices(builder);
     must(builder.add_file("bin/program", vfs::SharedBytes::from_string(program), {.mode = 0755}));
     base_ = builder.freeze();
   }
