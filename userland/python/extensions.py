@@ -151,8 +151,9 @@ def _curses(sysroot):
     /usr/share/terminfo."""
     def make(scratch, log):
         say("building the interpreter's curses")
-        recipes.unpack(libraries.load(CURSES).source, scratch / "out", log)
-        _make_curses(scratch / "out", recipes.environment("python-curses", sysroot, scratch, f" -j{os.cpu_count()}"), sysroot, log)
+        recipes.unpack(libraries.load(CURSES).source, scratch / "tree", log)
+        _make_curses(scratch / "tree", recipes.environment("python-curses", sysroot, scratch, f" -j{os.cpu_count()}"), sysroot, log)
+        os.rename(scratch / "tree", scratch / "out")  # which is empty
 
     key = content_hash("python-curses", toolchain_id(), sysroot.name, Path(__file__), HERE / "terminal.h", *libraries.inputs(CURSES))
     final, _ = build_once("python-curses", key, make)
