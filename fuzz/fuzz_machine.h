@@ -143,8 +143,10 @@ using Body = std::function<void(wasm::HostCall&)>;
 
 class Machine {
  public:
-  // `wat`: a program that calls `test.turn` in its `_start`.
-  explicit Machine(std::string_view wat) : linker_(engine_), programs_(modules_, linker_) {
+  // `wat`: a program that calls `test.turn` in its `_start`. `define` adds imports of its own.
+  explicit Machine(std::string_view wat, void (*define)(wasm::Linker&) = nullptr)
+      : linker_(engine_), programs_(modules_, linker_) {
+    if (define != nullptr) define(linker_);
     kernel::lnx::define_imports(linker_);
     kernel::wasi::define_imports(linker_);
     linker_.define(wasm::host_function<turn>("test", "turn"));
