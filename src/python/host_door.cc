@@ -179,6 +179,7 @@ Result<void> copy(const wasm::GuestMemory& memory, std::uint32_t request, std::u
                   Copy how) {
   constexpr std::uint32_t head = 8;
   if (length < head) return Errno::inval;
+  if (length == head) return {};
   CLOCHE_ASSIGN(const std::uint32_t address, memory.read<std::uint32_t>(request + 4));
   CLOCHE_ASSIGN(const auto there, memory.slice(address, length - head));
   CLOCHE_ASSIGN(const auto frame, memory.slice(request + head, length - head));

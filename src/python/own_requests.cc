@@ -2,7 +2,6 @@
 #include "python/own_requests.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -25,9 +24,8 @@ Result<std::string> text_of(const wasm::GuestMemory& memory, std::uint32_t reque
                             std::uint32_t length, std::uint32_t head, std::uint32_t longest) {
   if (length < head || length < sizeof(std::int64_t) || length - head > longest)
     return Errno::inval;
-  std::string text(length - head, '\0');
   CLOCHE_ASSIGN(const auto bytes, memory.slice(request + head, length - head));
-  std::memcpy(text.data(), bytes.data(), text.size());
+  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   text.resize(std::min(text.find('\0'), text.size()));
   return text;
 }
