@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people and registries say of images: references, the header WWW-Authenticate, manifests and
-// indexes. The first byte chooses one.
+// indexes; and folders with an image's files. The first byte chooses one.
+#include <fcntl.h>
+
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/hex.h"
+#include "base/sha256.h"
+#include "base/temp_dir_testing.h"
+#include "base/unique_fd.h"
 #include "native/images/auth_challenge.h"
 #include "native/images/image_config.h"
 #include "native/images/manifest.h"
+#include "native/images/oci_layout.h"
 #include "native/images/reference.h"
 
 namespace {
@@ -62,12 +71,69 @@ void read_config(std::string_view input) try {
   return;
 }
 
+// "$0" is the digest of the first blob, and so on.
+std::string with_digests(std::string_view text, const std::vector<std::string>& digests) {
+  std::string whole;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::size_t which = at + 1 < text.size() && text[at] == '$'
+                                  ? static_cast<std::uint8_t>(text[at + 1]) - std::size_t{'0'}
+                                  : digests.size();
+    if (which < digests.size()) {
+      whole += digests[which];
+      ++at;
+    } else {
+      whole += text[at];
+    }
+  }
+  return whole;
+}
+
+// Files, a line "--" between two: of each the first line is its name, none for a blob.
+void read_folder(std::string_view input) {
+  constexpr std::string_view between = "\n--\n";
+  constexpr std::size_t most_files = 12;
+  const TempDir folder;
+  std::filesystem::create_directories(folder.path() / "blobs/sha256");
+  std::vector<std::string> digests;
+  for (std::size_t file = 0; file < most_files && !input.empty(); ++file) {
+    const std::size_t end = std::min(input.find(between), input.size());
+    const std::string_view whole = input.substr(0, end);
+    input.remove_prefix(std::min(end + between.size(), input.size()));
+    const std::size_t line = std::min(whole.find('\n'), whole.size());
+    const std::string content =
+        with_digests(whole.substr(std::min(line + 1, whole.size())), digests);
+    std::string name(whole.substr(0, line));
+    if (name.empty()) {
+      Sha256 digest;
+      digest.add(content);
+      digests.push_back(to_hex(digest.end()));
+      name = "blobs/sha256/" + digests.back();
+    }
+    const bool is_within = name == "index.json" || name == "manifest.json" || name == "layer.tar" ||
+                           name.starts_with("blobs/");
+    if (is_within && name.find("..") == name.npos && name.find('\0') == name.npos)
+      folder.write(name, content);
+  }
+  const UniqueFd opened(::open(folder.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  try {
+    const auto found = images::read_image_folder(opened.get());
+    CLOCHE_CHECK(!found || found->layers.size() <= 256);
+  } catch (const Error& wrong) {
+    CLOCHE_CHECK(wrong.kind() == ErrorKind::request);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t most = 1 << 16;
   if (size < 1 || size > most) return 0;
   const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
+  constexpr std::uint8_t folder = 'F';
+  if (data[0] == folder) {
+    read_folder(input);
+    return 0;
+  }
   switch (data[0] % 4) {
     case 0: read_reference(input); break;
     case 1: read_challenges(input); break;

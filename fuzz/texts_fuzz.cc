@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts and packets that our own code parses for a guest or a client, and no other target reaches:
 // names asked for, network rules, heads of HTTP with secrets, wishes for packages, keys of SSH,
-// schemas, members of JSON. The first byte chooses one.
+// schemas, members of JSON, commands of scp, what an interpreter says of its end. The first byte
+// chooses one.
 #include <array>
 #include <stdexcept>
 
@@ -10,6 +11,7 @@
 #include "base/json.h"
 #include "base/json_members.h"
 #include "doors/ssh/public_key.h"
+#include "doors/ssh/scp_server.h"
 #include "net/client_hello.h"
 #include "net/dns.h"
 #include "net/request_head.h"
@@ -17,6 +19,7 @@
 #include "net/secrets.h"
 #include "packages/package_registry.h"
 #include "python/json_schema.h"
+#include "sandbox/python/execution_record.h"
 
 namespace {
 
@@ -142,6 +145,32 @@ void read_members(std::string_view input) {
   }
 }
 
+// The words are lines.
+void read_scp(std::string_view input) {
+  const std::string text(input);
+  (void)ssh::is_one_command(text);
+  std::vector<std::string> words;
+  while (!input.empty()) {
+    const std::size_t end = std::min(input.find('\n'), input.size());
+    words.emplace_back(input.substr(0, end));
+    input.remove_prefix(std::min(end + 1, input.size()));
+  }
+  const auto options = ssh::parse_scp(words);
+  CLOCHE_CHECK(!options || (!options->paths.empty() && options->paths.size() <= words.size()));
+}
+
+void read_record(std::string_view input) {
+  ExecuteOptions options;
+  options.limits.steps = 100;
+  for (const auto status : {python::TurnStatus::finished, python::TurnStatus::raised}) {
+    ExecuteResult result;
+    python::TurnResult turn;
+    turn.status = status;
+    (void)sandbox::read_record(input, turn, options, [](std::string text) { return text; }, result);
+    CLOCHE_CHECK(result.steps <= options.limits.steps);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -149,6 +178,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 2 || size > most) return 0;
   const std::string_view input(reinterpret_cast<const char*>(data) + 2, size - 2);
   const std::size_t piece = data[1] == 0 ? 1 : data[1];
+  constexpr std::uint8_t scp = 0xf0, record = 0xf1;
+  if (data[0] == scp || data[0] == record) {
+    data[0] == scp ? read_scp(input) : read_record(input);
+    return 0;
+  }
   switch (data[0] % 8) {
     case 0: read_names(input); break;
     case 1: read_rule(input); break;

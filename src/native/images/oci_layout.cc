@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "base/hex.h"
 #include "base/host_error.h"
@@ -36,7 +38,25 @@ UniqueFd open_inside(int folder, const std::string& path) {
   return file;
 }
 
-std::string sha256_of(const UniqueFd& file) {
+// The SHA-256 of files: one that is named many times is read once.
+class Digests {
+ public:
+  const std::string& of(const UniqueFd& file) {
+    struct stat info{};
+    if (::fstat(file.get(), &info) != 0)
+      throw HostError::from_errno("reading a blob of the image", errno);
+    const auto [found, is_new] = known_.try_emplace({info.st_dev, info.st_ino});
+    if (is_new) found->second = read(file);
+    return found->second;
+  }
+
+ private:
+  static std::string read(const UniqueFd& file);
+
+  std::map<std::pair<dev_t, ino_t>, std::string> known_;
+};
+
+std::string Digests::read(const UniqueFd& file) {
   Sha256 digest;
   std::array<std::byte, 65536> piece;
   std::uint64_t at = 0;
@@ -73,13 +93,13 @@ std::vector<Json> values_of(const Json& object, const char* name, std::size_t mo
 }
 
 // Its digest has been found right.
-UniqueFd open_blob(int folder, const std::string& digest) {
+UniqueFd open_blob(int folder, const std::string& digest, Digests& digests) {
   if (!is_sha256_digest(digest))
     throw request_error("the image names a blob by a digest that is no SHA-256");
   const std::string hex = digest.substr(digest.find(':') + 1);
   UniqueFd blob = open_inside(folder, "blobs/sha256/" + hex);
   if (!blob) throw request_error("the image has no blob " + digest);
-  if (sha256_of(blob) != hex)
+  if (digests.of(blob) != hex)
     throw request_error("the blob " + digest +
                         " of the image is another: it was damaged on its way");
   return blob;
@@ -104,20 +124,22 @@ std::string name_of(const Json& manifest) {
 }  // namespace
 
 ImageSource read_image_blobs(int folder, const std::string& digest) {
+  Digests digests;
   ImageSource source;
   source.digest = digest;
-  const Json manifest = read_json_file(open_blob(folder, digest), "manifest");
+  const Json manifest = read_json_file(open_blob(folder, digest, digests), "manifest");
   const Json* config = find_member(manifest, "config");
   if (config == nullptr) throw request_error("the image's manifest names no configuration");
-  const UniqueFd config_blob = open_blob(folder, text_in(*config, "digest"));
+  const UniqueFd config_blob = open_blob(folder, text_in(*config, "digest"), digests);
   source.config = ImageConfig::parse(read_json_file(config_blob, "configuration").dump());
   for (const Json& layer : values_of(manifest, "layers", most_layout_layers))
-    source.layers.push_back(open_blob(folder, text_in(layer, "digest")));
+    source.layers.push_back(open_blob(folder, text_in(layer, "digest"), digests));
   return source;
 }
 
 std::vector<std::string> blobs_of(int folder, const std::string& digest) try {
-  const Json manifest = read_json_file(open_blob(folder, digest), "manifest");
+  Digests digests;
+  const Json manifest = read_json_file(open_blob(folder, digest, digests), "manifest");
   std::vector<std::string> all{digest};
   if (const Json* config = find_member(manifest, "config"))
     all.push_back(text_in(*config, "digest"));
@@ -138,8 +160,10 @@ ImageSource read_index(int folder, const Json& index, int depth) {
     const std::string kind = text_in(one, "mediaType");
     const bool is_index =
         kind.find("index") != std::string::npos || kind.find("manifest.list") != std::string::npos;
+    Digests digests;
     ImageSource source =
-        is_index ? read_index(folder, read_json_file(open_blob(folder, digest), "index"), depth + 1)
+        is_index ? read_index(folder, read_json_file(open_blob(folder, digest, digests), "index"),
+                              depth + 1)
                  : read_image_blobs(folder, digest);
     if (const std::string name = name_of(one); !name.empty()) source.name = name;
     return source;
@@ -165,10 +189,11 @@ ImageSource read_docker(int folder, const Json& list) {
   const std::vector<Json> layers = values_of(image, "Layers", most_layout_layers);
   if (digests.size() != layers.size())
     throw request_error("the image's configuration does not name the digests of its layers");
+  Digests found;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     UniqueFd layer = open_inside(folder, layers[i].is_string() ? layers[i].get<std::string>() : "");
     if (!layer) throw request_error("the image lacks a layer");
-    if (!digests[i].is_string() || "sha256:" + sha256_of(layer) != digests[i].get<std::string>())
+    if (!digests[i].is_string() || "sha256:" + found.of(layer) != digests[i].get<std::string>())
       throw request_error("a layer of the image is another: it was damaged on its way");
     source.layers.push_back(std::move(layer));
   }
