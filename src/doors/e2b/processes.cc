@@ -143,8 +143,8 @@ CallResult<bool> Process::give(LiveRun& live, std::string_view bytes, TimeLimit 
   for (std::size_t given = 0;;) {
     std::uint64_t seen = 0;
     {
-      const MutexLock lock(mutex_);
-      seen = room_;
+      const MutexLock lock(room_mutex_);
+      seen = rooms_;
     }
     const Result<std::size_t> taken = live.write(bytes.substr(given));
     if (!taken) return closed;
@@ -158,10 +158,11 @@ CallResult<bool> Process::give(LiveRun& live, std::string_view bytes, TimeLimit 
                                    "given to it",
                                    given, bytes.size())};
     }
-    const MutexLock lock(mutex_);
-    (void)changed_.wait_until(mutex_, std::min(end, patience_end),
-                              [&]() REQUIRES(mutex_) { return room_ > seen || !live_; });
-    if (!live_) return closed;
+    const MutexLock lock(room_mutex_);
+    (void)room_changed_.wait_until(room_mutex_, std::min(end, patience_end),
+                                   [&]()
+                                       REQUIRES(room_mutex_) { return rooms_ > seen || is_over_; });
+    if (is_over_) return closed;
   }
 }
 
@@ -231,9 +232,9 @@ CallResult<std::shared_ptr<Process>> Processes::start(session::Session::Use use,
   wish.run.on_room = [weak = std::weak_ptr(process)] {
     const auto strong = weak.lock();
     if (!strong) return;
-    const MutexLock lock(strong->mutex_);
-    ++strong->room_;
-    strong->changed_.notify_all();
+    const MutexLock lock(strong->room_mutex_);
+    ++strong->rooms_;
+    strong->room_changed_.notify_all();
   };
   wish.run.on_end = [self = shared_from_this(), process](const RunResult& result) {
     self->ended(process, result);
@@ -282,7 +283,11 @@ void Processes::ended(const std::shared_ptr<Process>& process, const RunResult& 
     starter = std::exchange(process->starter_, nullptr);
     live = std::exchange(process->live_, nullptr);
     use = std::move(process->use_);
-    process->changed_.notify_all();
+  }
+  {
+    const MutexLock lock(process->room_mutex_);
+    process->is_over_ = true;
+    process->room_changed_.notify_all();
   }
   if (process->pid_ != 0) {
     const auto now = std::chrono::steady_clock::now();

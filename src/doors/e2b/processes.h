@@ -75,13 +75,18 @@ class Process : public std::enable_shared_from_this<Process> {
   int pid_ = 0;  // set before anybody else knows it
 
   mutable Mutex mutex_;
-  Condition changed_;                          // there is room for input, or it has ended
-  std::uint64_t room_ GUARDED_BY(mutex_) = 0;  // how often there was some again
   std::vector<std::shared_ptr<EventStream>> listeners_ GUARDED_BY(mutex_);
   std::shared_ptr<EventStream> starter_ GUARDED_BY(mutex_);  // whose deadline it has
   std::shared_ptr<LiveRun> live_ GUARDED_BY(mutex_);  // null: it has ended. It goes before use_
   session::Session::Use use_ GUARDED_BY(mutex_);
   bool input_closed_ GUARDED_BY(mutex_) = false;
+
+  // For who waits to give it input. The other one is held until it has begun, and who tells of room
+  // may be who begins it.
+  Mutex room_mutex_;
+  Condition room_changed_;
+  std::uint64_t rooms_ GUARDED_BY(room_mutex_) = 0;  // how often there was room again
+  bool is_over_ GUARDED_BY(room_mutex_) = false;
 };
 
 // How many processes there are, of all sandboxes: at its end a server waits for those of which it
