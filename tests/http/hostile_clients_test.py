@@ -363,7 +363,7 @@ class Hoarders(unittest.TestCase):
                         return int(done["stdout"])
 
                     self.assertGreater(sum(holds(TOKEN) for _ in range(4)), 100)
-                    self.assertLess(holds(TOKEN), 5)  # those that were in use for a moment only
+                    until(lambda: holds(TOKEN) == 0, "those that were in use for a moment are had, too")
                     self.assertGreater(holds("other"), 50)
 
     def test_without_descriptors_it_neither_stops_nor_spins(self):
