@@ -92,14 +92,25 @@ std::vector<Json> values_of(const Json& object, const char* name, std::size_t mo
   return {value->begin(), value->end()};
 }
 
-// Its digest has been found right.
-UniqueFd open_blob(int folder, const std::string& digest, Digests& digests) {
+// The blobs of a folder.
+class Blobs {
+ public:
+  explicit Blobs(int folder) : folder_(folder) {}
+  // Its digest has been found right.
+  UniqueFd open(const std::string& digest);
+
+ private:
+  const int folder_;
+  Digests digests_;
+};
+
+UniqueFd Blobs::open(const std::string& digest) {
   if (!is_sha256_digest(digest))
     throw request_error("the image names a blob by a digest that is no SHA-256");
   const std::string hex = digest.substr(digest.find(':') + 1);
-  UniqueFd blob = open_inside(folder, "blobs/sha256/" + hex);
+  UniqueFd blob = open_inside(folder_, "blobs/sha256/" + hex);
   if (!blob) throw request_error("the image has no blob " + digest);
-  if (digests.of(blob) != hex)
+  if (digests_.of(blob) != hex)
     throw request_error("the blob " + digest +
                         " of the image is another: it was damaged on its way");
   return blob;
@@ -121,25 +132,28 @@ std::string name_of(const Json& manifest) {
   return whole.empty() ? text_in(*notes, "org.opencontainers.image.ref.name") : whole;
 }
 
-}  // namespace
-
-ImageSource read_image_blobs(int folder, const std::string& digest) {
-  Digests digests;
+ImageSource read_manifest(Blobs& blobs, const std::string& digest) {
   ImageSource source;
   source.digest = digest;
-  const Json manifest = read_json_file(open_blob(folder, digest, digests), "manifest");
+  const Json manifest = read_json_file(blobs.open(digest), "manifest");
   const Json* config = find_member(manifest, "config");
   if (config == nullptr) throw request_error("the image's manifest names no configuration");
-  const UniqueFd config_blob = open_blob(folder, text_in(*config, "digest"), digests);
+  const UniqueFd config_blob = blobs.open(text_in(*config, "digest"));
   source.config = ImageConfig::parse(read_json_file(config_blob, "configuration").dump());
   for (const Json& layer : values_of(manifest, "layers", most_layout_layers))
-    source.layers.push_back(open_blob(folder, text_in(layer, "digest"), digests));
+    source.layers.push_back(blobs.open(text_in(layer, "digest")));
   return source;
 }
 
+}  // namespace
+
+ImageSource read_image_blobs(int folder, const std::string& digest) {
+  Blobs blobs(folder);
+  return read_manifest(blobs, digest);
+}
+
 std::vector<std::string> blobs_of(int folder, const std::string& digest) try {
-  Digests digests;
-  const Json manifest = read_json_file(open_blob(folder, digest, digests), "manifest");
+  const Json manifest = read_json_file(Blobs(folder).open(digest), "manifest");
   std::vector<std::string> all{digest};
   if (const Json* config = find_member(manifest, "config"))
     all.push_back(text_in(*config, "digest"));
@@ -152,7 +166,7 @@ std::vector<std::string> blobs_of(int folder, const std::string& digest) try {
 
 namespace {
 
-ImageSource read_index(int folder, const Json& index, int depth) {
+ImageSource read_index(Blobs& blobs, const Json& index, int depth) {
   if (depth > most_indexes) throw request_error("the image's indexes lead too deep");
   for (const Json& one : values_of(index, "manifests", 4096)) {
     if (!fits_machine(one)) continue;
@@ -160,11 +174,9 @@ ImageSource read_index(int folder, const Json& index, int depth) {
     const std::string kind = text_in(one, "mediaType");
     const bool is_index =
         kind.find("index") != std::string::npos || kind.find("manifest.list") != std::string::npos;
-    Digests digests;
     ImageSource source =
-        is_index ? read_index(folder, read_json_file(open_blob(folder, digest, digests), "index"),
-                              depth + 1)
-                 : read_image_blobs(folder, digest);
+        is_index ? read_index(blobs, read_json_file(blobs.open(digest), "index"), depth + 1)
+                 : read_manifest(blobs, digest);
     if (const std::string name = name_of(one); !name.empty()) source.name = name;
     return source;
   }
@@ -206,8 +218,10 @@ ImageSource read_docker(int folder, const Json& list) {
 }  // namespace
 
 std::optional<ImageSource> read_image_folder(int folder) {
-  if (const UniqueFd index = open_inside(folder, "index.json"))
-    return read_index(folder, read_json_file(index, "index"), 0);
+  if (const UniqueFd index = open_inside(folder, "index.json")) {
+    Blobs blobs(folder);
+    return read_index(blobs, read_json_file(index, "index"), 0);
+  }
   if (const UniqueFd list = open_inside(folder, "manifest.json"))
     return read_docker(folder, read_json_file(list, "manifest.json"));
   return std::nullopt;
