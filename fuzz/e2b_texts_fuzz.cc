@@ -22,6 +22,7 @@
 #include "doors/e2b/target.h"
 #include "doors/e2b/template_plan.h"
 #include "doors/http/token_store.h"
+#include "pieces.h"
 
 namespace {
 
@@ -29,14 +30,8 @@ using namespace cloche;
 
 // Lines NAME:VALUE after the first one, which is METHOD and TARGET.
 http::Request request_of(std::string_view input) {
-  const auto next_line = [&input] {
-    const std::size_t end = std::min(input.find('\n'), input.size());
-    const std::string_view line = input.substr(0, end);
-    input.remove_prefix(std::min(end + 1, input.size()));
-    return line;
-  };
   http::Request request;
-  const std::string_view first = next_line();
+  const std::string_view first = fuzz::next_piece(input);
   const std::size_t space = std::min(first.find(' '), first.size());
   request.method = first.substr(0, space);
   request.target = first.substr(std::min(space + 1, first.size()));
@@ -44,7 +39,7 @@ http::Request request_of(std::string_view input) {
   request.path = request.target.substr(0, mark);
   request.query = request.target.substr(std::min(mark + 1, request.target.size()));
   while (!input.empty()) {
-    const std::string_view line = next_line();
+    const std::string_view line = fuzz::next_piece(input);
     const std::size_t colon = std::min(line.find(':'), line.size());
     request.fields.emplace_back(line.substr(0, colon),
                                 line.substr(std::min(colon + 1, line.size())));

@@ -131,6 +131,15 @@ inline std::uint64_t argument(Bytes& input) {
   return tag < 232 ? input.take<std::uint32_t>() : input.take<std::uint64_t>();
 }
 
+// The number of a Linux call: mostly one there is, sometimes any.
+inline std::uint32_t call_number(Bytes& input) {
+  const auto low = input.take<std::uint8_t>();
+  const auto high = input.take<std::uint8_t>();
+  if (high < 128) return low;
+  if (high < 220) return 256U + low;
+  return high < 240 ? 0x1000U + low % 8U : input.take<std::uint32_t>();
+}
+
 // Bytes for the guest's memory: an address, a length, the bytes.
 inline void fill(const wasm::GuestMemory& memory, Bytes& input) {
   const auto address = static_cast<std::uint32_t>(argument(input));

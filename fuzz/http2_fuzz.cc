@@ -18,6 +18,7 @@
 #include "doors/http/body_source.h"
 #include "doors/http/h2/client_testing.h"
 #include "doors/http/web_socket.h"
+#include "pieces.h"
 
 namespace {
 
@@ -49,15 +50,13 @@ std::string head_of(std::string_view lines) {
   constexpr std::size_t most = 126;  // the longest text whose length takes one byte
   std::string head;
   while (!lines.empty()) {
-    const std::size_t end = std::min(lines.find('\n'), lines.size());
-    const std::string_view line = lines.substr(0, end);
+    const std::string_view line = cloche::fuzz::next_piece(lines);
     const std::size_t colon = std::min(line.find(':', 1), line.size());
     const std::string_view name = line.substr(0, std::min(colon, most));
     const std::string_view value = line.substr(std::min(colon + 1, line.size())).substr(0, most);
     head += number(name.size(), 2);
     head.append(name) += static_cast<char>(value.size());
     head.append(value);
-    lines.remove_prefix(std::min(end + 1, lines.size()));
   }
   return head;
 }
@@ -70,8 +69,12 @@ struct Talk {
 
 // Of records, each KIND, STREAM and two bytes of SIZE before its bytes.
 Talk talk_of(std::string_view records) {
-  enum Frame : std::uint8_t { data = 0, headers = 1 };
-  enum Kind : std::uint8_t { answer = 7, raw = 8, kinds = 9 };  // others are the frames' own
+  enum Kind : std::uint8_t {
+    headers = 1,
+    answer = 7,
+    raw = 8,
+    kinds = 9
+  };  // those of frames, and two
   constexpr std::size_t head_bytes = 4;
   constexpr std::size_t end_stream = 1, end_headers = 4;
   Talk talk;

@@ -16,6 +16,7 @@
 #include "doors/rest/bodies.h"
 #include "doors/steps/python_json.h"
 #include "doors/steps/step_request.h"
+#include "pieces.h"
 #include "sandbox/options/option_json.h"
 
 namespace {
@@ -54,26 +55,25 @@ void check_head(std::string_view input, std::size_t piece) {
   in_one.take(input);
   for (std::size_t at = 0; at < input.size(); at += piece) in_many.take(input.substr(at, piece));
   CLOCHE_CHECK(in_one.found() == in_many.found());
+  (void)http::OriginGuard::is_origin(input);
   while (!input.empty()) {
-    const std::size_t end = std::min(input.find('\n'), input.size());
-    const std::string_view line = input.substr(0, end);
+    const std::string_view line = fuzz::next_piece(input);
     const std::size_t colon = std::min(line.find(':'), line.size());
     head.fields.emplace_back(line.substr(0, colon), line.substr(std::min(colon + 1, line.size())));
-    input.remove_prefix(std::min(end + 1, input.size()));
   }
   (void)http::framing_fault(head, 11);
   const auto fault = guard.fault(head, http::OriginGuard::Body::json);
   if (head.field("Host") == "evil.test") CLOCHE_CHECK(fault.has_value());
   (void)guard.allowed_origin(head);
-  (void)http::OriginGuard::is_origin(input);
 }
 
 // The target of a request: in origin form it stays as it is.
 void check_target(std::string_view input) {
+  const std::string_view target = fuzz::next_piece(input);
   for (const char* method : {"GET", "CONNECT", "OPTIONS"}) {
     http::Request head;
     head.method = method;
-    head.target = input.substr(0, input.find('\n'));
+    head.target = target;
     if (http::to_origin_form(head) || http::target_fault(head)) continue;
     const std::string once = head.target;
     CLOCHE_CHECK(!http::to_origin_form(head) && head.target == once && !http::target_fault(head));
@@ -82,14 +82,13 @@ void check_target(std::string_view input) {
 
 // The first line is a Content-Type, the others the body.
 void read_form(std::string_view input) {
-  const std::size_t line = std::min(input.find('\n'), input.size());
-  const auto boundary = http::multipart_boundary(input.substr(0, line));
+  const std::size_t size = input.size();
+  const auto boundary = http::multipart_boundary(fuzz::next_piece(input));
   if (!boundary) return;
-  const std::string_view body = input.substr(std::min(line + 1, input.size()));
-  const auto part = http::find_part(body, *boundary, "file");
-  CLOCHE_CHECK(!part || part->content.size() <= input.size());
+  const auto part = http::find_part(input, *boundary, "file");
+  CLOCHE_CHECK(!part || part->content.size() <= size);
   constexpr std::size_t most = 3;
-  const auto parts = http::find_parts(body, *boundary, "file", most);
+  const auto parts = http::find_parts(input, *boundary, "file", most);
   if (!parts) return;
   CLOCHE_CHECK(!parts->empty() && parts->size() <= most && part);
   CLOCHE_CHECK(parts->front().content == part->content);

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/temp_dir_testing.h"
+#include "pieces.h"
 #include "python/layer_file.h"
 #include "wasm/page_sums.h"
 #include "wasm/wat_testing.h"
@@ -54,9 +55,7 @@ struct Content {
 
 Content content_of(std::string_view input) {
   Content content;
-  const std::size_t line = std::min(input.find('\n'), input.size());
-  content.text = std::string(input.substr(0, line)) + "\n";
-  input.remove_prefix(std::min(line + 1, input.size()));
+  content.text = std::string(fuzz::next_piece(input)) + "\n";
   content.text.resize((content.text.size() + unit_bytes - 1) / unit_bytes * unit_bytes, '\0');
   std::uint64_t bytes = 0;
   for (; input.size() >= 5 && content.runs.size() < 1000; input.remove_prefix(5)) {

@@ -33,15 +33,6 @@ constexpr std::string_view program = R"((module
     i32.const 94 local.get 0 i32.const 0 i32.const 0 i32.const 0 i32.const 0 i32.const 0 call $syscall drop)
   (func (export "_start") call $turn)))";
 
-// A call's number: mostly one there is, sometimes any.
-std::uint32_t number(fuzz::Bytes& input) {
-  const auto low = input.take<std::uint8_t>();
-  const auto high = input.take<std::uint8_t>();
-  if (high < 128) return low;
-  if (high < 220) return 256U + low;
-  return high < 240 ? 0x1000U + low % 8U : input.take<std::uint32_t>();
-}
-
 void steps(wasm::HostCall& host, fuzz::Bytes input) {
   const auto word = [&] {
     return wasm::Value::i32(static_cast<std::uint32_t>(fuzz::argument(input)));
@@ -55,7 +46,7 @@ void steps(wasm::HostCall& host, fuzz::Bytes input) {
       const std::array<wasm::Value, 3> arguments{word(), word(), word()};
       outcome = host.instance().call("clone", arguments);
     } else {
-      std::array<wasm::Value, 7> arguments{wasm::Value::i32(number(input))};
+      std::array<wasm::Value, 7> arguments{wasm::Value::i32(fuzz::call_number(input))};
       // As many arguments as the selector says; the rest are zero.
       for (std::size_t i = 1; i <= selector % 7U; ++i) arguments[i] = word();
       outcome = host.instance().call("syscall", arguments);

@@ -12,6 +12,7 @@
 #include "base/sha256.h"
 #include "doors/mcp/peer.h"
 #include "doors/mcp/subscriptions.h"
+#include "pieces.h"
 
 namespace {
 
@@ -50,14 +51,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto channel = std::make_shared<Checked>();
   std::string_view text(reinterpret_cast<const char*>(data), size);
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    auto read = read_message(text.substr(0, end));
+    auto read = read_message(cloche::fuzz::next_piece(text));
     if (auto* bad = std::get_if<BadMessage>(&read)) {
       channel->finish(error_response(bad->id, bad->error), bad->error.code);
     } else {
       peer->take(std::get<Message>(std::move(read)), channel);
     }
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
   peer->cancel_all();
   if (!peer->wait_idle(std::chrono::steady_clock::now() + std::chrono::seconds(60))) std::abort();

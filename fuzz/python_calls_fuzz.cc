@@ -43,9 +43,7 @@ std::string system_call() {
   const auto add = [&](std::uint32_t value) {
     frame.append(reinterpret_cast<const char*>(&value), sizeof value);
   };
-  const auto low = input.take<std::uint8_t>();
-  const auto high = input.take<std::uint8_t>();
-  add(high < 128 ? low : high < 220 ? 256U + low : high < 240 ? 0x1000U + low % 8U : word());
+  add(fuzz::call_number(input));
   const auto marks = input.take<std::uint16_t>();  // six bits of each kind
   add((marks & 0x3fU) | (marks >> 6 & 0x1fU) << 8 | std::uint32_t{marks} >> 11 << 16);
   for (int i = 0; i < 6; ++i) add(word());

@@ -20,6 +20,7 @@
 #include "native/images/manifest.h"
 #include "native/images/oci_layout.h"
 #include "native/images/reference.h"
+#include "pieces.h"
 
 namespace {
 
@@ -96,13 +97,9 @@ void read_folder(std::string_view input) {
   std::filesystem::create_directories(folder.path() / "blobs/sha256");
   std::vector<std::string> digests;
   for (std::size_t file = 0; file < most_files && !input.empty(); ++file) {
-    const std::size_t end = std::min(input.find(between), input.size());
-    const std::string_view whole = input.substr(0, end);
-    input.remove_prefix(std::min(end + between.size(), input.size()));
-    const std::size_t line = std::min(whole.find('\n'), whole.size());
-    const std::string content =
-        with_digests(whole.substr(std::min(line + 1, whole.size())), digests);
-    std::string name(whole.substr(0, line));
+    std::string_view rest = fuzz::next_piece(input, between);
+    std::string name(fuzz::next_piece(rest));
+    const std::string content = with_digests(rest, digests);
     if (name.empty()) {
       Sha256 digest;
       digest.add(content);

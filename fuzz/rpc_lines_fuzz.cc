@@ -17,6 +17,7 @@
 #include "doors/lines/output.h"
 #include "doors/rpc/connection.h"
 #include "doors/rpc/own_sandboxes.h"
+#include "pieces.h"
 
 namespace {
 
@@ -65,11 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     });
     Connection connection(lines, sandboxes);
     std::string_view text(reinterpret_cast<const char*>(data), size);
-    while (!text.empty() && !connection.is_over()) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
-      connection.take(text.substr(0, end));
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
+    while (!text.empty() && !connection.is_over()) connection.take(cloche::fuzz::next_piece(text));
   }
   check_answers(all_of(file.get()));
   return 0;

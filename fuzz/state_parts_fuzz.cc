@@ -13,6 +13,7 @@
 #include "base/sha256.h"
 #include "cloche/checkpoint.h"
 #include "cloche/engine.h"
+#include "pieces.h"
 
 namespace {
 
@@ -55,9 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.file_limit_inodes = 1000;
   StateReader reader(options, StateReader::Quota::of_options);
   for (bool goes_on = true; goes_on && !input.empty();) {
-    const std::size_t end = std::min(input.find(between), input.size());
-    goes_on = read_part(reader, input.substr(0, end), piece);
-    input.remove_prefix(std::min(end + between.size(), input.size()));
+    goes_on = read_part(reader, fuzz::next_piece(input, between), piece);
     if (goes_on && input.empty()) (void)reader.make(engine());
   }
   return 0;

@@ -18,6 +18,7 @@
 #include "net/rule.h"
 #include "net/secrets.h"
 #include "packages/package_registry.h"
+#include "pieces.h"
 #include "python/json_schema.h"
 #include "sandbox/python/execution_record.h"
 
@@ -99,9 +100,8 @@ void rewrite(std::string_view input, std::size_t piece) {
 }
 
 void check_schema(std::string_view input) try {
-  const std::size_t line = std::min(input.find('\n'), input.size());
-  const python::JsonSchema schema(input.substr(0, line));
-  const auto value = python::read_json(input.substr(std::min(line + 1, input.size())));
+  const python::JsonSchema schema(fuzz::next_piece(input));
+  const auto value = python::read_json(input);
   if (value) (void)schema.problem(*value);
 } catch (const Error&) {
   return;
@@ -150,11 +150,7 @@ void read_scp(std::string_view input) {
   const std::string text(input);
   (void)ssh::is_one_command(text);
   std::vector<std::string> words;
-  while (!input.empty()) {
-    const std::size_t end = std::min(input.find('\n'), input.size());
-    words.emplace_back(input.substr(0, end));
-    input.remove_prefix(std::min(end + 1, input.size()));
-  }
+  while (!input.empty()) words.emplace_back(fuzz::next_piece(input));
   const auto options = ssh::parse_scp(words);
   CLOCHE_CHECK(!options || (!options->paths.empty() && options->paths.size() <= words.size()));
 }
