@@ -2,18 +2,14 @@
 #include "base/constant_time.h"
 
 #include <openssl/crypto.h>
-#include <openssl/sha.h>
 
-#include <array>
+#include "base/sha256.h"
 
 namespace cloche {
 
 bool is_same_secret(std::string_view a, std::string_view b) {
-  using Digest = std::array<unsigned char, SHA256_DIGEST_LENGTH>;
-  Digest left;
-  Digest right;
-  ::SHA256(reinterpret_cast<const unsigned char*>(a.data()), a.size(), left.data());
-  ::SHA256(reinterpret_cast<const unsigned char*>(b.data()), b.size(), right.data());
+  const Sha256Digest left = sha256(a);
+  const Sha256Digest right = sha256(b);
   return ::CRYPTO_memcmp(left.data(), right.data(), left.size()) == 0;
 }
 

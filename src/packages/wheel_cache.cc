@@ -2,7 +2,6 @@
 #include "packages/wheel_cache.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,34 +22,11 @@ constexpr std::uint64_t small_file_bytes = 64 << 10;
 constexpr std::uint64_t least_files = 16;
 constexpr std::chrono::hours forgotten{1};  // a partial file of this age has no writer any more
 
-class Sha256 {
- public:
-  Sha256() : context_(EVP_MD_CTX_new()) {
-    good_ = context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1;
-  }
-  void add(std::span<const std::byte> bytes) {
-    good_ = good_ && EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1;
-  }
-  std::optional<std::array<std::uint8_t, 32>> end() {
-    std::array<std::uint8_t, 32> digest{};
-    if (!good_ || EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr) != 1)
-      return std::nullopt;
-    return digest;
-  }
-
- private:
-  struct Free {
-    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-  };
-  std::unique_ptr<EVP_MD_CTX, Free> context_;
-  bool good_ = false;
-};
-
 }  // namespace
 
 struct WheelCache::Deposit::State {
   WheelCache& cache;
-  const std::array<std::uint8_t, 32> sha256;
+  const Sha256Digest sha256;
   const std::filesystem::path target;
   const std::filesystem::path partial;
   UniqueFd fd;
@@ -100,7 +76,7 @@ std::filesystem::path WheelCache::path_of(const WheelName& name) const {
   digest.add(std::as_bytes(std::span(&length, 1)));
   digest.add(std::as_bytes(std::span(name.origin)));
   digest.add(std::as_bytes(std::span(name.address)));
-  const std::string place = to_hex(digest.end().value_or(std::array<std::uint8_t, 32>{}));
+  const std::string place = to_hex(digest.end());
   return folder_ / (to_hex(name.sha256) + "-" + place.substr(0, 32) + kept_extension);
 }
 

@@ -15,7 +15,6 @@
 // Processes of the host share the folder. Thread-safe.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +25,7 @@
 #include <string>
 
 #include "base/host_files.h"
+#include "base/sha256.h"
 #include "base/unique_fd.h"
 
 namespace cloche::packages {
@@ -33,7 +33,7 @@ namespace cloche::packages {
 struct WheelName {
   std::string origin;
   std::string address;
-  std::array<std::uint8_t, 32> sha256;
+  Sha256Digest sha256;
 };
 
 class WheelCache {

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,9 +16,7 @@ namespace {
 
 WheelName name_of(std::string_view content, const std::string& address = "https://a.test/x.whl",
                   const std::string& origin = "https://a.test:443") {
-  WheelName name{origin, address, {}};
-  EVP_Digest(content.data(), content.size(), name.sha256.data(), nullptr, EVP_sha256(), nullptr);
-  return name;
+  return {origin, address, sha256(content)};
 }
 
 bool put(WheelCache& cache, const WheelName& name, std::string_view content) {

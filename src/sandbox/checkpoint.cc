@@ -26,7 +26,7 @@ struct Checkpoint::Parts {
   std::string header;  // environment, packages and shell
   std::string shell_problem;
   std::unique_ptr<sandbox::SavedBox> box;  // instead of files
-  std::array<std::uint8_t, Sha256::size> box_digest{};
+  Sha256Digest box_digest{};
 };
 
 namespace {
@@ -68,7 +68,7 @@ Result<void> read_box(const sandbox::SavedBox& box, const ByteSink& sink) {
 }
 
 // Throws Error.
-std::array<std::uint8_t, Sha256::size> digest_of(const sandbox::SavedBox& box) {
+Sha256Digest digest_of(const sandbox::SavedBox& box) {
   Sha256 digest;
   const auto add = [&](std::span<const std::byte> bytes) -> Result<void> {
     digest.add(bytes);

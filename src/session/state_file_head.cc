@@ -31,12 +31,6 @@ WallTime wall_time(std::int64_t ms) {
   return WallTime(milliseconds(std::clamp(ms, -most.count(), most.count())));
 }
 
-std::string hex_digest(std::string_view text) {
-  Sha256 digest;
-  digest.add(text);
-  return to_hex(digest.end());
-}
-
 bool read_facts(const Json& json, StateHead& head) try {
   head.facts = {.id = json.at("id"),
                 .owner = json.at("owner"),
@@ -119,14 +113,15 @@ Result<std::optional<StateHead>> parse(Beginning& file) {
     CLOCHE_TRY(file.have(*end + 1));
     head.has_part = file.has_more_than(*end);
     // What follows has a checksum of its own.
-    Sha256 own;
-    own.add(std::string_view(file.text()).substr(Sha256::size));
-    if (!head.has_part && head.name != to_hex(own.end())) return damaged;
+    if (!head.has_part &&
+        head.name != to_hex(sha256(std::string_view(file.text()).substr(Sha256::size))))
+      return damaged;
     return std::optional(std::move(head));
   }
   CLOCHE_ASSIGN(const auto digest_end, file.line_end(*end));
   const std::string_view text = file.text();
-  if (!digest_end || text.substr(*end, *digest_end - *end - 1) != hex_digest(text.substr(0, *end)))
+  if (!digest_end ||
+      text.substr(*end, *digest_end - *end - 1) != to_hex(sha256(text.substr(0, *end))))
     return damaged;
   head.bytes = *digest_end;
   return std::optional(std::move(head));
@@ -154,7 +149,7 @@ std::string head_text(const StateHead& head) {
   if (facts.expires != WallTime::max()) json["expires_ms"] = milliseconds(facts.expires);
   std::string text(this_release);
   text += json.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
-  return text + hex_digest(text) + "\n";
+  return text + to_hex(sha256(text)) + "\n";
 }
 
 std::variant<StateHead, HeadProblem> read_head(HostFiles& files, const std::string& path) {

@@ -431,9 +431,7 @@ TEST_F(StateStoreTest, SessionsOfTheReleaseBeforeAreRead) {
   const std::string rest =
       R"({"created_ms":0,"expires_ms":null,"format":1,"id":")" + std::string(id) +
       R"(","image":"","metadata":"{}","owner":"","paused":true,"ssh_public_key":""})" + "\n";
-  Sha256 digest;
-  digest.add(rest);
-  const auto hash = digest.end();
+  const Sha256Digest hash = sha256(rest);
   const std::string head(reinterpret_cast<const char*>(hash.data()), hash.size());
   folder_.write(std::string(id) + ".session", head + rest);
   SavedChain chain;
@@ -451,9 +449,7 @@ TEST_F(StateStoreTest, TimesBeyondAllClocksAreTheLastThatTheseHave) {
                              R"(,"format":1,"id":")" + std::string(id) +
                              R"(","image":"","metadata":"{}","owner":"","paused":true,)" +
                              R"("ssh_public_key":""})" + "\n";
-    Sha256 digest;
-    digest.add(rest);
-    const auto hash = digest.end();
+    const Sha256Digest hash = sha256(rest);
     const std::string head(reinterpret_cast<const char*>(hash.data()), hash.size());
     folder_.write(std::string(id) + ".session", head + rest);
     open();

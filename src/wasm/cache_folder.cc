@@ -14,6 +14,7 @@
 #include "base/file_lock.h"
 #include "base/folder_names.h"
 #include "base/host_error.h"
+#include "base/sha256.h"
 #include "wasm/trusted_file.h"
 
 namespace cloche::wasm {

@@ -19,6 +19,7 @@
 #include "base/background_thread.h"
 #include "base/check.h"
 #include "base/host_error.h"
+#include "base/sha256.h"
 #include "base/thread_name.h"
 #include "base/timed_mutex.h"
 #include "wasm/cache_folder.h"

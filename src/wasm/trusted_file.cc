@@ -3,8 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -164,22 +162,6 @@ std::optional<std::string> read_small_file(const std::filesystem::path& path, st
   if (size > limit) return std::nullopt;
   bytes.resize(size);
   return bytes;
-}
-
-void prepare_sha256() {
-  // The host's openssl.cnf has no say here, and reading it takes a millisecond.
-  static const int ready = OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
-  CLOCHE_CHECK(ready == 1);
-}
-
-FileTag sha256(std::span<const std::byte> bytes) {
-  prepare_sha256();
-  FileTag digest;
-  unsigned size = 0;
-  CLOCHE_CHECK(
-      EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1);
-  CLOCHE_CHECK(size == digest.size());
-  return digest;
 }
 
 }  // namespace cloche::wasm

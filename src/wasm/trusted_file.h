@@ -64,10 +64,4 @@ Result<void> replace_file(const std::filesystem::path& path, std::span<const std
 // All bytes of a file that has at most `limit`; nullopt when it cannot be read or is longer.
 std::optional<std::string> read_small_file(const std::filesystem::path& path, std::size_t limit);
 
-FileTag sha256(std::span<const std::byte> bytes);
-
-// OpenSSL's part of sha256, once. An object whose end waits for threads that use sha256 calls this
-// at its beginning: then at exit OpenSSL ends after it, also where it is a static one.
-void prepare_sha256();
-
 }  // namespace cloche::wasm

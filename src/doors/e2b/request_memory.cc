@@ -12,12 +12,6 @@ namespace {
 constexpr std::size_t remembered_max = 1000;  // of an owner
 constexpr std::chrono::hours kept{24};
 
-std::string digest_of(std::string_view text) {
-  Sha256 hash;
-  hash.add(text);
-  return to_hex(hash.end());
-}
-
 http::Response mismatch() {
   return http::json_response(409,
                              R"({"code":409,"error_code":"idempotency_request_mismatch",)"
@@ -35,7 +29,7 @@ RequestMemory::Entry* RequestMemory::find(const std::string& owner, std::string_
 http::Response RequestMemory::once(const std::string& owner, std::string_view key,
                                    std::string_view body,
                                    const std::function<http::Response()>& make) {
-  const std::string digest = digest_of(body);
+  const std::string digest = to_hex(sha256(body));
   ReleasableMutexLock lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
   std::erase_if(entries_,

@@ -22,9 +22,7 @@ std::string_view name_of(bool is_secure) { return is_secure ? secure_name : plai
 
 // Looked up by its hash: how long that takes says nothing about the cookies that exist.
 std::string digest_of(std::string_view cookie) {
-  Sha256 digest;
-  digest.add(cookie);
-  const auto bytes = digest.end();
+  const Sha256Digest bytes = sha256(cookie);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -57,13 +55,13 @@ std::optional<std::string> LoginCookies::log_in(std::string_view token, bool is_
   if (!tokens_.owner_of(token)) return std::nullopt;
   const std::string cookie = random_hex(random_bytes);
   const MutexLock lock(mutex_);
-  const TokenStore::Digest digest = TokenStore::digest_of(token);
+  const Sha256Digest digest = sha256(token);
   make_room(digest);
   logins_.insert_or_assign(digest_of(cookie), Login{digest, now_() + lifetime});
   return set_cookie(cookie, lifetime, is_secure);
 }
 
-void LoginCookies::make_room(const TokenStore::Digest& token) {
+void LoginCookies::make_room(const Sha256Digest& token) {
   const Clock::time_point now = now_();
   std::erase_if(logins_, [&](const auto& entry) { return entry.second.until <= now; });
   std::size_t of_token = 0;

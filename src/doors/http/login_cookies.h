@@ -40,10 +40,10 @@ class LoginCookies {
 
  private:
   struct Login {
-    TokenStore::Digest token;
+    Sha256Digest token;
     Clock::time_point until;
   };
-  void make_room(const TokenStore::Digest& token) REQUIRES(mutex_);
+  void make_room(const Sha256Digest& token) REQUIRES(mutex_);
 
   const TokenStore& tokens_;
   const std::function<Clock::time_point()> now_;

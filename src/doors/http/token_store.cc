@@ -2,7 +2,6 @@
 #include "doors/http/token_store.h"
 
 #include <fmt/format.h>
-#include <openssl/sha.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -30,7 +29,7 @@ std::string_view text_of(std::span<const unsigned char> bytes) {
 TokenStore::TokenStore(const std::vector<std::string>& tokens, std::string file)
     : file_(std::move(file)) {
   for (const std::string& token : tokens) {
-    const Digest digest = digest_of(token);
+    const Sha256Digest digest = sha256(token);
     given_.push_back({digest, "token " + to_hex(std::span(digest).first(6))});
   }
   reload();
@@ -50,12 +49,6 @@ void TokenStore::reload() {
   entries_.store(std::move(entries));
 }
 
-TokenStore::Digest TokenStore::digest_of(std::string_view token) {
-  Digest digest;
-  ::SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), digest.data());
-  return digest;
-}
-
 void TokenStore::read_file(const std::string& file, Entries& entries) {
   errno = 0;
   std::ifstream stream(file);
@@ -67,12 +60,12 @@ void TokenStore::read_file(const std::string& file, Entries& entries) {
     std::string hex;
     std::string more;
     if (!(words >> name)) continue;
-    Digest digest{};
+    Sha256Digest digest{};
     if (!(words >> hex) || words >> more || !from_hex(hex, digest)) {
       throw HostError(
           fmt::format("{}:{}: a line is a NAME and the SHA-256 of a token in hex", file, number));
     }
-    if (digest == digest_of("")) {
+    if (digest == sha256("")) {
       throw HostError(fmt::format(
           "{}:{}: the token of {} is empty, as of a variable that is not set: make another line",
           file, number, name));
@@ -86,10 +79,10 @@ void TokenStore::read_file(const std::string& file, Entries& entries) {
 std::optional<std::string> TokenStore::owner_of(std::string_view token) const {
   if (empty()) return std::string();
   if (token.empty() || token.size() > token_max_bytes) return std::nullopt;
-  return owner_of_digest(digest_of(token));
+  return owner_of_digest(sha256(token));
 }
 
-std::optional<std::string> TokenStore::owner_of_digest(const Digest& digest) const {
+std::optional<std::string> TokenStore::owner_of_digest(const Sha256Digest& digest) const {
   const std::shared_ptr<const Entries> entries = entries_.load();
   const Entry* found = nullptr;
   for (const Entry& entry : *entries) {

@@ -2,7 +2,6 @@
 // TokenStore: who may use the server. It holds hashes, never tokens. Thread-safe.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -11,13 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/sha256.h"
+
 namespace cloche::http {
 
 class TokenStore {
  public:
-  using Digest = std::array<unsigned char, 32>;
-  static Digest digest_of(std::string_view token);
-
   // The tokens themselves, and a file with one token a line: NAME SHA256-IN-HEX; '#' begins a
   // comment. Throws HostError with one sentence for a file that cannot be read, or a line that says
   // nothing.
@@ -45,13 +43,13 @@ class TokenStore {
   // does not depend on the token.
   std::optional<std::string> owner_of(std::string_view token) const;
   // The same for the digest of a token, and nothing where there are no tokens.
-  std::optional<std::string> owner_of_digest(const Digest& digest) const;
+  std::optional<std::string> owner_of_digest(const Sha256Digest& digest) const;
   // The same for "Bearer TOKEN".
   std::optional<std::string> owner_of_header(std::string_view value) const;
 
  private:
   struct Entry {
-    Digest digest;
+    Sha256Digest digest;
     std::string owner;
   };
   using Entries = std::vector<Entry>;

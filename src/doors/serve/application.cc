@@ -20,12 +20,6 @@ namespace {
 
 constexpr std::uint64_t step_body_max_bytes = 8ULL << 20;
 
-std::string digest_of(std::string_view text) {
-  Sha256 digest;
-  digest.add(text);
-  return to_hex(digest.end());
-}
-
 // What makes a browser show an answer to the page that asked.
 http::Fields page_fields(std::string_view origin) {
   return {{"Access-Control-Allow-Origin", std::string(origin)},
@@ -250,7 +244,7 @@ std::shared_ptr<http::Exchange> Application::remembered(const http::Request& req
                                                         std::shared_ptr<http::Exchange> exchange) {
   const std::string_view said = request.field("Authorization");
   const std::string owner = parts_.tokens.owner_of_header(said).value_or("");
-  const std::string scope = fmt::format("{}\n{}", digest_of(said), request.path);
+  const std::string scope = fmt::format("{}\n{}", to_hex(sha256(said)), request.path);
   return answers_.admit(request, owner, scope, std::move(exchange),
                         [this, is_rest](int status, std::string_view reason) {
                           return refuse(is_rest, status, reason);

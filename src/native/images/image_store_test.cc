@@ -34,12 +34,6 @@ std::string content_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string digest_of(const std::string& text) {
-  Sha256 digest;
-  digest.add(text);
-  return to_hex(digest.end());
-}
-
 fs::path make_folder() {
   std::string name = (fs::temp_directory_path() / "cloche-images-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) std::abort();
@@ -65,7 +59,7 @@ class Images : public testing::Test {
 
   std::string add_blob(const fs::path& layout, const std::string& text) {
     fs::create_directories(layout / "blobs" / "sha256");
-    const std::string digest = digest_of(text);
+    const std::string digest = to_hex(sha256(text));
     std::ofstream(layout / "blobs" / "sha256" / digest, std::ios::binary) << text;
     return "sha256:" + digest;
   }
@@ -152,7 +146,7 @@ TEST_F(Images, ABlobThatIsWrittenMeanwhileIsWhatItsDigestSaysOrAnError) {
   const std::fstream::off_type at = static_cast<std::fstream::off_type>(blob.find("right"));
   std::atomic<bool> is_over = false;
   std::thread guest([&] {
-    std::fstream file(source / "blobs" / "sha256" / digest_of(blob),
+    std::fstream file(source / "blobs" / "sha256" / to_hex(sha256(blob)),
                       std::ios::in | std::ios::out | std::ios::binary);
     while (!is_over) {
       for (const char* text : {"wrong", "right"}) file.seekp(at) << text << std::flush;

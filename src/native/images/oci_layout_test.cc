@@ -21,9 +21,7 @@ class OciLayout : public ::testing::Test {
   OciLayout() { std::filesystem::create_directories(folder_.path() / "blobs/sha256"); }
 
   std::string add_blob(const std::string& text) const {
-    Sha256 digest;
-    digest.add(text);
-    const std::string hex = to_hex(digest.end());
+    const std::string hex = to_hex(sha256(text));
     folder_.write("blobs/sha256/" + hex, text);
     return hex;
   }

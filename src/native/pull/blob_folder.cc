@@ -35,11 +35,7 @@ bool is_right(const UniqueFd& file, const std::string& digest) {
 
 }  // namespace
 
-std::string sha256_digest(std::string_view text) {
-  Sha256 sum;
-  sum.add(text);
-  return "sha256:" + to_hex(sum.end());
-}
+std::string sha256_digest(std::string_view text) { return "sha256:" + to_hex(sha256(text)); }
 
 BlobFile::BlobFile(int folder, images::Descriptor blob)
     : folder_(folder),

@@ -19,9 +19,7 @@ python::CachedWheel wheel_of(std::string_view content, std::uint64_t bytes_to_ke
   python::CachedWheel wheel{.origin = "https://index.test:443",
                             .address = "https://index.test/" + std::string(content) + ".whl",
                             .bytes_to_keep = bytes_to_keep};
-  Sha256 digest;
-  digest.add(content);
-  wheel.sha256 = digest.end();
+  wheel.sha256 = sha256(content);
   return wheel;
 }
 
