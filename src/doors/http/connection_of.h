@@ -74,6 +74,7 @@ class ConnectionOf final : public Connection,
  public:
   ConnectionOf(Host& host, Loop& loop, Stream stream)
       : Connection(peer_name_of(stream)),
+        end_(host, *this),
         host_(host),
         options_(host.options()),
         loop_(loop),
@@ -84,7 +85,6 @@ class ConnectionOf final : public Connection,
     socket().set_option(asio::ip::tcp::no_delay(true), ignored);
     if constexpr (!is_tls) socket().non_blocking(true, ignored);
   }
-  ~ConnectionOf() override { host_.ended(this); }
 
   void start() override {
     asio::dispatch(stream_.get_executor(), [self = this->shared_from_this()] {
@@ -630,6 +630,21 @@ class ConnectionOf final : public Connection,
     socket->start(head, std::move(protocol), answer_fields_);
   }
 
+  // Tells the server, whose loops may go then: after all that is of them. Whoever holds the
+  // connection last may be on any thread.
+  class End {
+   public:
+    End(Host& host, Connection& connection) : host_(host), connection_(connection) {}
+    ~End() { host_.ended(&connection_); }
+    End(const End&) = delete;
+    End& operator=(const End&) = delete;
+
+   private:
+    Host& host_;
+    Connection& connection_;
+  };
+
+  const End end_;  // the first
   Host& host_;
   const ServerOptions& options_;
   Loop& loop_;

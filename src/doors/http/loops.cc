@@ -3,8 +3,8 @@
 
 #include <boost/asio/post.hpp>
 #include <chrono>
+#include <exception>
 #include <new>
-#include <system_error>
 
 #include "base/thread_name.h"
 
@@ -68,9 +68,9 @@ void Loops::stop() {
     stopping_ = true;
     spare_changed_.notify_all();
     watch_changed_.notify_all();
-    changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return threads_ == 0; });
   }
   if (watchman_.joinable()) watchman_.join();
+  group_.wait();
 }
 
 std::size_t Loops::threads() const {
@@ -81,8 +81,7 @@ std::size_t Loops::threads() const {
 // Throws std::system_error.
 void Loops::add_thread() {
   // It waits for the lock.
-  std::thread thread(with_name("cloche-http", [this] { serve(); }));
-  thread.detach();
+  group_.start(with_name("cloche-http", [this] { serve(); }));
   ++threads_;
   ++spare_;
 }
@@ -101,8 +100,7 @@ void Loops::serve() {
     lock.lock();
     ++spare_;
   }
-  // Under the lock: the loops may be gone as soon as it is released.
-  if (--threads_ == 0) changed_.notify_all();
+  --threads_;
 }
 
 // Only when there is a thread for it: otherwise the loop waits for the end of its turn.
@@ -110,7 +108,7 @@ void Loops::hand_over(Loop& loop, std::uint64_t turn) {
   if (spare_ <= waiting_.size()) {
     try {
       add_thread();
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
       return;
     }
   }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/thread_group.h"
 
 namespace cloche::http {
 
@@ -93,7 +94,6 @@ class Loops {
 
   std::deque<Loop> loops_;
   mutable Mutex mutex_;
-  Condition changed_;        // for who waits for the end of threads
   Condition spare_changed_;  // for threads that wait for a loop
   Condition watch_changed_;
   std::deque<Loop*> waiting_ GUARDED_BY(mutex_);  // for a driver
@@ -102,6 +102,7 @@ class Loops {
   bool stopping_ GUARDED_BY(mutex_) = false;
   std::atomic<bool> awake_ = false;  // the watchman looks
   std::thread watchman_;
+  ThreadGroup group_;
 };
 
 }  // namespace cloche::http

@@ -16,9 +16,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <string_view>
-#include <system_error>
 
 #include "base/host_error.h"
 #include "base/thread_name.h"
@@ -241,12 +241,11 @@ void SshDoor::serve(UniqueFd fd, std::shared_ptr<session::Session> session, std:
                                   .peer = std::move(peer),
                                   .number = ++last_number_});
   try {
-    std::thread([this, number, session = std::move(session), forwarded = std::move(forwarded)] {
-      name_thread("cloche-ssh");
-      run(number, session, forwarded);
-    }).detach();
+    threads_.start(with_name(
+        "cloche-ssh", [this, number, session = std::move(session),
+                       forwarded = std::move(forwarded)] { run(number, session, forwarded); }));
     (void)fd.release();
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     sockets_.erase(number);
   }
 }
@@ -349,10 +348,12 @@ bool SshDoor::wait_until_empty(std::chrono::milliseconds patience) {
 
 void SshDoor::stop() {
   stop_listening();
-  const MutexLock lock(mutex_);
-  stopping_ = true;
-  for (const auto& [fd, there] : sockets_) ::shutdown(fd, SHUT_RDWR);
-  ended_.wait(mutex_, [this]() REQUIRES(mutex_) { return sockets_.empty(); });
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    for (const auto& [fd, there] : sockets_) ::shutdown(fd, SHUT_RDWR);
+  }
+  threads_.wait();
 }
 
 }  // namespace cloche::ssh

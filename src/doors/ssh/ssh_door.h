@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/mutex.h"
+#include "base/thread_group.h"
 #include "base/unique_fd.h"
 #include "doors/http/log.h"
 #include "doors/http/metrics.h"
@@ -126,6 +127,7 @@ class SshDoor {
   std::uint16_t port_ = 0;
   UniqueFd stop_listening_;
   std::thread acceptor_;
+  ThreadGroup threads_;  // one for each connection
 };
 
 }  // namespace cloche::ssh

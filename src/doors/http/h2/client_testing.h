@@ -64,6 +64,7 @@ class HostInMemory final : public Host, public Application {
   bool is_draining = false;
   std::function<Admission(const Request&)> on_admit = [](const Request&) { return Admission{}; };
   std::function<void(Request, std::shared_ptr<Exchange>)> on_handle;
+  std::function<void()> on_ended = [] {};
   std::map<std::string, std::uint64_t> unsent;  // by owner, the last that was told
 
   const ServerOptions& options() const override { return its_options; }
@@ -76,7 +77,7 @@ class HostInMemory final : public Host, public Application {
   }
   void sent(AnswerKeeper*) override { unsent.clear(); }
   const std::shared_ptr<ReceivedBytes>& received() const override { return received_; }
-  void ended(Connection*) override {}
+  void ended(Connection*) override { on_ended(); }
   ShareLimit& stream_limit() override { return stream_limit_; }
   OwnerLimit& owner_limit() override { return owner_limit_; }
   Admission admit(const Request& head) override { return on_admit(head); }
