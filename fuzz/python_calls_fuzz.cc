@@ -5,6 +5,7 @@
 #include "fuzz_machine.h"
 #include "python/frames.h"
 #include "python/host_door.h"
+#include "unknown_threads.h"
 
 namespace {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ThreadGroup: threads that end by themselves, and of which nothing is left once the group has ended:
-// not the objects of a thread either, which are destroyed after its last function has returned.
+// ThreadGroup: threads that end by themselves, and of which nothing is left once the group has
+// ended: not the objects of a thread either, which are destroyed after its last function has
+// returned.
 //
 // Thread-safe; but nothing is started once somebody waits.
 #pragma once

@@ -2,7 +2,7 @@
 #include "kernel/files/computed_fs.h"
 
 #include <algorithm>
-#include <cstring>
+#include <span>
 #include <utility>
 
 namespace cloche::kernel {
@@ -27,7 +27,7 @@ class TextIo final : public vfs::NodeIo {
     if (offset >= text_.size()) return std::size_t{0};
     const auto from = static_cast<std::size_t>(offset);
     const std::size_t count = std::min(out.size(), text_.size() - from);
-    std::memcpy(out.data(), text_.data() + from, count);
+    std::ranges::copy(std::as_bytes(std::span(text_).subspan(from, count)), out.begin());
     return count;
   }
   Result<std::uint64_t> seek_data(std::uint64_t offset) override {
