@@ -4,7 +4,7 @@
 // objects for a leak, as nothing else leads to it.
 #pragma once
 
-extern "C" inline const char*
-__lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
+// One source a program includes this.
+extern "C" const char* __lsan_default_suppressions() {  // NOLINT
   return "leak:__cxa_thread_atexit_impl";
 }

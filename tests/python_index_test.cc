@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 // An index of wheels, made by a program in a sandbox: `index.py` makes the files and then serves
 // them inside the sandbox, which needs no policy.
 constexpr const char* index_program = R"py(
-import base64, hashlib, http.server, json, os, sys, zipfile
+import base64, hashlib, http.server, io, json, os, sys, tarfile, zipfile
 pages, files = {}, {}
 def digest(data): return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
 def add(name, version, requires=(), tag="py3-none-any", head="", meta=False, load=0, **fields):
@@ -47,6 +47,14 @@ add("speedy", "0.1"); add("native", "1.0", tag="cp312-cp312-manylinux_2_17_x86_6
 for version in range(60): add("many", str(version), ["absent-thing"], meta=True)
 add("once", "1.0"); add("once", "2.0", tag="cp312-cp312-win_amd64")
 add("bad", "1.0", hashes={"sha256": "0" * 64}); pages["source"] = [{"filename": "source-1.0.tar.gz", "url": "s"}]
+def source(name, version, *requires):
+    file, text = f"{name}-{version}.tar.gz", f"[build-system]\nrequires = {list(requires)}\nbuild-backend = 'maker'\n".encode()
+    with tarfile.open(file, "w:gz") as box:
+        member = tarfile.TarInfo(f"{name}-{version}/pyproject.toml"); member.size = len(text); box.addfile(member, io.BytesIO(text))
+    data = files[file] = open(file, "rb").read()
+    pages.setdefault(name, []).append({"filename": file, "url": f"../../f/{file}", "hashes": {"sha256": hashlib.sha256(data).hexdigest()}})
+add("maker", "1.0", tag="py3-none-win_amd64"); source("maker", "1.0"); source("rusty", "1.0", "maker"); source("rusty", "0.9", "maker")
+add("modern", "1.0"); add("modern", "2.0", ["rusty"], meta=True); add("modern", "2.1", ["rusty"], meta=True)
 for version in sys.argv[2:]: add("heavy", version, ["lib<1"] if version > "1" else [], load=7 << 20)
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -59,7 +67,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body or b""))); self.end_headers(); self.wfile.write(body or b"")
     def log_message(self, *_): print(self.path, file=sys.stderr, flush=True)
 if len(sys.argv) > 1:
-    server = http.server.HTTPServer(("127.0.0.1", 8080), Handler)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 8080), Handler)
     print("ready", flush=True)
     server.serve_forever()
 )py";
@@ -106,6 +114,48 @@ pip index versions lib; pip install --no-index speedy | cat; kill %1)sh"});
         "have their versions pinned with ==", "\nPackage not found. Available: "}) {
     EXPECT_THAT(result.stderr_data, HasSubstr(words));
   }
+}
+
+// A source that takes what is not here to be built is not tried again, nor what would build it: older
+// versions did without.
+TEST(PipIndex, TakesAVersionThatDoesWithoutWhatCannotBeBuilt) {
+  const auto sandbox = make_sandbox({.environment = {
+                                         {"PIP_INDEX_URL", "http://127.0.0.1:8080/simple"},
+                                         {"PIP_RETRIES", "0"},
+                                     }});
+  ASSERT_TRUE(sandbox->files().write("/workspace/index.py", index_program));
+  const RunResult result = sandbox->run({.script = R"sh(
+mkfifo up; mkdir w; (cd w; exec python3 ../index.py serve) >up 2>log & read line <up
+pip install modern 2>err | tail -1; cat err
+pip install 'modern>=2' 2>&1 | tail -3; pip install rusty 2>&1 | tail -3
+grep -o '/f/.*gz' log | sort | uniq -c; kill %1)sh"});
+  constexpr const char* cannot =
+      "ERROR: rusty-1.0.tar.gz cannot be built: what builds it (maker) cannot be installed\n"
+      "ERROR: maker-1.0-py3-none-win_amd64.whl is not a supported wheel on this platform: it has "
+      "native code for py3-none-win_amd64, and only pure-Python wheels (...-none-any.whl) can be "
+      "installed here.\n"
+      "What has native code is for a sandbox of the linux engine, where pip install has it.\n";
+  EXPECT_EQ(result.stdout_data,
+            std::string("Successfully installed modern-1.0\n"
+                        "WARNING: modern 1.0 is taken and not 2.1: of rusty there is nothing that "
+                        "can be used here\n") +
+                cannot + cannot + "      1 /f/rusty-1.0.tar.gz\n")
+      << result.stderr_data;
+}
+
+// What is printed stands in its order where both streams are one: an error is the last.
+TEST(PipIndex, SaysWhatWentWrongLast) {
+  const auto sandbox = make_sandbox({.environment = {
+                                         {"PIP_INDEX_URL", "http://127.0.0.1:8080/simple"},
+                                         {"PIP_RETRIES", "0"},
+                                     }});
+  ASSERT_TRUE(sandbox->files().write("/workspace/index.py", index_program));
+  const RunResult result = sandbox->run({.script = R"sh(
+mkfifo up; mkdir w; (cd w; exec python3 ../index.py serve) >up 2>log & read line <up
+pip install bad 2>&1 | cut -c1-40; kill %1)sh"});
+  EXPECT_EQ(result.stdout_data,
+            "  Downloading bad-1.0-py3-none-any.whl\nERROR: bad-1.0-py3-none-any.whl is damag\n")
+      << result.stderr_data;
 }
 
 // Files that were fetched only to see what they want take no room from what is installed.

@@ -16,17 +16,26 @@ import tomllib
 import zipfile
 
 from . import _site
-from ._errors import PipError
+from ._errors import NotBuildable, PipError
 from ._vendor.packaging.utils import InvalidSdistFilename, parse_sdist_filename
 from ._wheel import Wheel, fits, incompatibility
 
 ARCHIVES = (".tar.gz", ".zip", ".tar.bz2", ".tgz", ".tar.xz")
 MAX_DEPTH = 4  # of what is built to build another
 MAX_LINES = 15  # of what a backend says that fails
+MISSING_STATUS = 23  # of a pip within a build that has found nothing
 _COMPILERS = re.compile(r"\b(gcc|cc|g\+\+|clang|cargo|rustc|cmake|meson|compiler)\b")
 # Settings that are of what the user asked for, and not of what builds it.
 _OF_THE_USERS_OWN = {f"PIP_{name}" for name in ("CONSTRAINT", "NO_DEPS", "PRE", "REQUIREMENT", "REQUIRE_HASHES", "TARGET", "USER")}
+_ELSEWHERE = "\nWhat has native code is for a sandbox of the linux engine, where pip install has it."
 _DEPTH = "CLOCHE_PIP_BUILDS"
+
+
+def depth():
+    """How many builds this pip is within: 0, or it installs what builds something."""
+    return int(os.environ.get(_DEPTH, "0"))
+
+
 _HOOK = """
 import importlib, json, sys
 backend, hook, result, path, *arguments = sys.argv[1:]
@@ -67,7 +76,7 @@ class Builder:
         wheel = Wheel(made, origin=origin, record=record)
         problem = incompatibility(wheel)
         if problem and (fits(wheel.tags) or wheel.has_native_code()):
-            raise PipError(problem)
+            raise NotBuildable(problem)
         return wheel  # which may be of Python alone, whatever it is called: its native code was only to make it faster
 
     def _make(self, folder, name, kind, requires, backend, path):
@@ -88,17 +97,17 @@ class Builder:
         return path
 
     def _install(self, requirements, tools, name):
-        depth = int(os.environ.get(_DEPTH, "0"))
         if not requirements:
             return
-        if depth >= MAX_DEPTH:
+        if depth() >= MAX_DEPTH:
             raise PipError(f"{name} cannot be built: what builds it has to be built itself, {MAX_DEPTH} times over")
-        environment = {key: value for key, value in os.environ.items() if key not in _OF_THE_USERS_OWN} | {_DEPTH: str(depth + 1)}
+        environment = {key: value for key, value in os.environ.items() if key not in _OF_THE_USERS_OWN} | {_DEPTH: str(depth() + 1)}
         done = subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--target", tools, *self.words, "--", *requirements], stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, check=False)
         if done.returncode:
             why = done.stderr.decode("utf-8", "replace").strip().removeprefix("ERROR: ").split("\nPackage not found.")[0]
-            raise PipError(f"{name} cannot be built: what builds it ({', '.join(requirements)}) cannot be installed\nERROR: {why}")
+            text = f"{name} cannot be built: what builds it ({', '.join(requirements)}) cannot be installed\nERROR: {why}"
+            raise NotBuildable(text + _ELSEWHERE) if done.returncode == MISSING_STATUS else PipError(text)
 
 
 class _Backend:
@@ -112,8 +121,8 @@ class _Backend:
         if done.returncode:
             said = done.stdout.decode("utf-8", "replace").rstrip()
             last = "".join(f"\n    {line}" for line in said.split("\n")[-MAX_LINES:])
-            native = "\nWhat has native code is for a sandbox of the linux engine, where pip install has it." if _COMPILERS.search(said) else ""
-            raise PipError(f"{self.name} cannot be built: {self.backend} failed, and its last lines were{last}{native}")
+            text = f"{self.name} cannot be built: {self.backend} failed, and its last lines were{last}"
+            raise NotBuildable(text + _ELSEWHERE) if _COMPILERS.search(said) else PipError(text)
         try:
             with open(self.result, encoding="utf-8") as file:
                 return json.load(file)

@@ -3,8 +3,8 @@ import argparse
 import os
 import sys
 
-from . import _settings
-from ._errors import PipError
+from . import _build, _settings
+from ._errors import Missing, PipError
 from ._version import __version__
 
 USAGE = """
@@ -135,6 +135,8 @@ def _version():
 
 
 def run(arguments=None):
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(line_buffering=True)  # who reads both streams together reads an error last
     words = _drop_without_effect(list(sys.argv[1:] if arguments is None else arguments))
     before = []
     while words and words[0].startswith("-"):
@@ -160,7 +162,7 @@ def _guarded(command, words):
         return _perform(command, words)
     except PipError as error:
         print(error.lead + str(error), file=sys.stderr)
-        return error.status
+        return _build.MISSING_STATUS if isinstance(error, Missing) and _build.depth() else error.status
     except SystemExit as request:
         return request.code if isinstance(request.code, int) else 1
     except KeyboardInterrupt:

@@ -8,10 +8,18 @@ class PipError(Exception):
     status = 1
 
 
-class NotFound(PipError):
+class Missing(PipError):
+    """There is nothing of that name that can be used here."""
+
+
+class NotFound(Missing):
     """A name that neither the registry nor a wheel has."""
 
     lead = ""
+
+
+class NotBuildable(Missing):
+    """A source that takes a compiler, or another program that is not here."""
 
 
 class UsageError(PipError):

@@ -13,7 +13,7 @@ import urllib.parse
 from _cloche.libraries import native_packages
 
 from . import _fetch
-from ._build import ARCHIVES, Archive
+from ._build import ARCHIVES, Archive, depth
 from ._errors import PipError
 from ._hashes import KINDS
 from ._metadata import requirements_of
@@ -24,6 +24,7 @@ from ._wheel import PYTHON, Wheel, fits, foreign
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 MAX_PAGE_BYTES = 64 << 20
+NATIVE = 2  # the worst that a file can be: for another machine
 
 
 class Link:
@@ -142,7 +143,7 @@ class Index:
                 continue
             suits = self._suits(link, wheel)
             if not fits(wheel.tags):
-                reasons.setdefault(wheel.name, []).append((2, wheel.released, foreign(wheel)))
+                reasons.setdefault(wheel.name, []).append((NATIVE, wheel.released, foreign(wheel)))
             elif not suits:
                 reasons.setdefault(wheel.name, []).append(_other_python(link, wheel))
             else:
@@ -166,6 +167,9 @@ class Index:
                 continue
             suits = self._suits(link, archive)
             if archive.name in self.ready or archive.name in native_packages.BY_DISTRIBUTION:
+                continue
+            # To build what builds something (cmake, Rust) takes long, and ends where there is no compiler.
+            if depth() and any(kind == NATIVE and released == archive.released for kind, released, _ in reasons.get(archive.name, ())):
                 continue
             if self.builder is None:
                 reasons.setdefault(archive.name, []).append((0, None, f"{archive.name} has no wheel that can be used here, only source archives."))

@@ -53,7 +53,7 @@ def install(options):
             print(text)
         for distribution in have:
             print(f"Requirement already satisfied: {distribution.name} in {distribution.folder} ({distribution.version})")
-    _tell_of_newer(new, requirements, indexes)
+    _tell_of_newer(new, requirements, indexes, resolver.missing())
     new = [candidate for candidate in new if not candidate.builtin or _say_builtin(candidate, options)]
     if not new:
         return 0
@@ -79,16 +79,22 @@ def install(options):
     return 0
 
 
-def _tell_of_newer(new, requirements, indexes):
-    """Where something was asked for by its name alone, and the newest that there is has no wheel for this Python."""
+def _tell_of_newer(new, requirements, indexes, missing):
+    """Where something was asked for by its name alone, and the newest that there is has no wheel for this Python, or wants what is
+    `missing`."""
     named = {_site.normal_name(requirement.name) for requirement in requirements if not requirement.specifier}
     for candidate in new:
         if candidate.name not in named or candidate.entry is not None:
             continue
         ready = {found.version for index in indexes for found in index.candidates(candidate.name) if not found.built}
         newest = max((found for index in indexes if (found := index.newest.get(candidate.name))), default=None)
-        if newest is not None and newest > candidate.version and newest not in ready:
+        if newest is None or newest <= candidate.version:
+            continue
+        if newest not in ready:
             print(f"WARNING: {candidate.name} {newest} has no wheel that can be used here: {candidate.version} is taken", file=sys.stderr)
+        elif missing:
+            print(f"WARNING: {candidate.name} {candidate.version} is taken and not {newest}: of {', '.join(missing)} there is nothing that can be used "
+                  "here", file=sys.stderr)
 
 
 def sources(options, asked, registry):

@@ -3,7 +3,7 @@ import collections
 
 from _cloche.libraries import native_packages
 
-from ._errors import NotFound, PipError
+from ._errors import Missing, NotBuildable, NotFound, PipError
 from ._fetch import FetchError
 from ._vendor.packaging.requirements import Requirement
 from ._vendor.packaging.utils import canonicalize_name
@@ -14,6 +14,7 @@ from ._vendor.resolvelib import Resolver as Search
 MAX_ROUNDS = 20000
 MAX_LOOKS = 150  # versions of an index whose requirements are read in a search
 MAX_FRUITLESS = 20  # versions that want a name that nobody has, until that is the answer
+MAX_FRUITLESS_SOURCES = 40  # the same of one that is there and cannot be built: older versions did without it
 GONE = (404, 410)  # what a server says of a file that its page names and it has not
 
 # What marks of requirements are judged by; `extra` is added.
@@ -66,6 +67,7 @@ class Resolver:
         self.left_out = {}  # NAME[EXTRA] -> names of what it wants and nobody has
         self.fruitless = collections.Counter()  # of names that nobody has, how often they were wanted
         self.gone = {}  # name -> what was said of a version whose file is not there
+        self.not_buildable = {}  # name -> why its newest source is of no use: none of it is tried again
 
     def resolve(self, requirements, pinned=()):
         """(candidates to install, dependencies first; distributions that satisfy already). `pinned`: candidates that are files."""
@@ -115,17 +117,28 @@ class Resolver:
         remote = [source for source in self.sources if getattr(source, "remote", False)]
         local = [source for source in self.sources if source not in remote]
         for group in [[*local, *remote]] if newest else [local, remote]:
-            best = self._fit([candidate for source in group for candidate in source.candidates(key)], needs)
+            best = self._fit(self._candidates(key, group), needs)
             for what in sorted([*best, *([have] if have is not None and newest and not again else [])], key=_newness, reverse=True):
-                if str(what.version) not in given:
+                if str(what.version) not in given and not self._is_given_up(key, what):
                     given.add(str(what.version))
                     yield what
         if have is not None and not given:
             yield have
-        elif not given and not any(source.candidates(key) for source in self.sources):
+        elif not given and not self._candidates(key):
             self.fruitless[key] += 1
-            if self.fruitless[key] > MAX_FRUITLESS:
+            if self.fruitless[key] > (MAX_FRUITLESS_SOURCES if key in self.not_buildable else MAX_FRUITLESS):
                 self._not_found(needs[0])
+
+    def _candidates(self, key, sources=None):
+        found = [candidate for source in (self.sources if sources is None else sources) for candidate in source.candidates(key)]
+        return [candidate for candidate in found if not self._is_given_up(key, candidate)]
+
+    def missing(self):
+        """The names that were wanted in the search, and of which there is nothing that can be used here."""
+        return sorted(set(self.fruitless) | set(self.not_buildable))
+
+    def _is_given_up(self, key, what):
+        return key in self.not_buildable and getattr(what, "built", False)
 
     def _fit(self, found, needs):
         """The newest first. Without other choice also versions that are no releases, and, asked for by ==, ones that were taken back."""
@@ -156,14 +169,17 @@ class Resolver:
             if error.http_status not in GONE:
                 raise
             self.gone.setdefault(self._key(what.name), str(error))
-            return [Requirement(f"{what.name}!={what.version}")]  # so that another version is searched
+            return _another_version(what)
+        except NotBuildable as error:
+            self.not_buildable.setdefault(self._key(what.name), str(error))
+            return _another_version(what)
         return [r for r in found if applies(r, extras)]
 
     def leaves_out(self, pick, requirement):
         """What an extra of a package of the registry wants, and nobody has: the rest of the extra is of use without it."""
         if self.registry.find(pick.key) is None or self._key(requirement.name) in self.installed:
             return False
-        if any(source.candidates(self._key(requirement.name)) for source in self.sources):
+        if self._candidates(self._key(requirement.name)):
             return False
         self.left_out.setdefault(f"{pick.key}[{pick.extra}]", set()).add(requirement.name)
         return True
@@ -172,17 +188,19 @@ class Resolver:
         for need in needs:
             if need.key in self.gone and need.parent == need.key:
                 raise PipError(self.gone[need.key])
+            if need.key in self.not_buildable:
+                self._not_found(need)
         needs = [need for need in needs if need.exactly is None] or needs
         for need in needs:
             if need.key in self.pinned or need.key in self.installed:
                 continue
-            found = [candidate for source in self.sources for candidate in source.candidates(need.key)]
+            found = self._candidates(need.key)
             if not found:
                 self._not_found(need)
             if not self._fit(found, [need, *self.limits.get(need.key, ())]):
                 self._no_version(need, found)
         if len(needs) == 1 and needs[0].key not in self.pinned:
-            self._no_version(needs[0], [candidate for source in self.sources for candidate in source.candidates(needs[0].key)])
+            self._no_version(needs[0], self._candidates(needs[0].key))
         lines = [f"  {need.parent} requires {need.requirement}" if need.parent else f"  The user requested {need.requirement}"
                  for need in needs] + [f"  {need.key} {self.pinned[need.key].version} is what was given" for need in needs if need.key in self.pinned]
         lines += [f"  The user requested (constraint) {limit.requirement}" for need in needs for limit in self.limits.get(need.key, ())]
@@ -195,9 +213,11 @@ class Resolver:
         because = f" (required by {need.parent})" if need.parent else ""
         if instead := native_packages.BY_DISTRIBUTION.get(need.key):
             raise NotFound(f"ERROR: No matching distribution found for {name}{because}\n{native_packages.sentence(name, instead)}")
+        if need.key in self.not_buildable:
+            raise NotBuildable(self.not_buildable[need.key])
         for source in self.sources:
             if problem := getattr(source, "unfit", {}).get(need.key):
-                raise PipError(problem)
+                raise Missing(problem)
         asked = [f"ERROR: {source.problem}\n" for source in self.sources if getattr(source, "problem", "")]
         available = ", ".join(self.registry.names()) or "none: this build ships no packages"
         raise NotFound(f"{''.join(dict.fromkeys(asked))}ERROR: No matching distribution found for {name}{because}\n"
@@ -209,7 +229,7 @@ class Resolver:
         limits = "".join(f",{limit.requirement.specifier}" for limit in self.limits.get(need.key, ()) if limit.requirement.specifier)
         text = f"{need.requirement.name}{need.requirement.specifier}{limits}"
         asked = [f"{source.problem}\nERROR: " for source in self.sources if getattr(source, "problem", "")]
-        raise PipError(f"{''.join(dict.fromkeys(asked))}Could not find a version that satisfies the requirement {text}{because} "
+        raise Missing(f"{''.join(dict.fromkeys(asked))}Could not find a version that satisfies the requirement {text}{because} "
                        f"(from versions: {versions})\nERROR: No matching distribution found for {text}")
 
     def _order(self, mapping):
@@ -280,6 +300,11 @@ class _Provider(AbstractProvider):
                 if not (candidate.extra and self.resolver.leaves_out(candidate, requirement)):
                     found += self.resolver._needs(requirement, candidate.key)
         return found
+
+
+def _another_version(what):
+    """What makes the search leave this one."""
+    return [Requirement(f"{what.name}!={what.version}")]
 
 
 def _newness(what):
