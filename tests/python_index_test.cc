@@ -54,6 +54,7 @@ def source(name, version, *requires):
     data = files[file] = open(file, "rb").read()
     pages.setdefault(name, []).append({"filename": file, "url": f"../../f/{file}", "hashes": {"sha256": hashlib.sha256(data).hexdigest()}})
 add("maker", "1.0", tag="py3-none-win_amd64"); source("maker", "1.0"); source("rusty", "1.0", "maker"); source("rusty", "0.9", "maker")
+add("polars", "1.0", ["polars-runtime-32"], meta=True)
 add("modern", "1.0"); add("modern", "2.0", ["rusty"], meta=True); add("modern", "2.1", ["rusty"], meta=True)
 for version in sys.argv[2:]: add("heavy", version, ["lib<1"] if version > "1" else [], load=7 << 20)
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -128,6 +129,7 @@ TEST(PipIndex, TakesAVersionThatDoesWithoutWhatCannotBeBuilt) {
 mkfifo up; mkdir w; (cd w; exec python3 ../index.py serve) >up 2>log & read line <up
 pip install modern 2>err | tail -1; cat err
 pip install 'modern>=2' 2>&1 | tail -3; pip install rusty 2>&1 | tail -3
+pip install polars 2>&1 | cut -d: -f1,2
 grep -o '/f/.*gz' log | sort | uniq -c; kill %1)sh"});
   constexpr const char* cannot =
       "ERROR: rusty-1.0.tar.gz cannot be built: what builds it (maker) cannot be installed\n"
@@ -139,7 +141,11 @@ grep -o '/f/.*gz' log | sort | uniq -c; kill %1)sh"});
             std::string("Successfully installed modern-1.0\n"
                         "WARNING: modern 1.0 is taken and not 2.1: of rusty there is nothing that "
                         "can be used here\n") +
-                cannot + cannot + "      1 /f/rusty-1.0.tar.gz\n")
+                cannot + cannot +
+                "ERROR: No matching distribution found for polars-runtime-32 (required by polars)\n"
+                "polars needs native code, which this Python cannot load: use pandas here, or a "
+                "sandbox of the linux engine, where pip install has it.\n"
+                "      1 /f/rusty-1.0.tar.gz\n")
       << result.stderr_data;
 }
 

@@ -100,8 +100,9 @@ pip install --no-cache-dir tool 2>&1 | grep -vE 'Collecting|six'; kill %1)sh");
   EXPECT_EQ(result.stdout_data,
             "2.0\nmade==2.0\nsix==1.17.0\n1.0\n2.0\n"
             "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FI\nmade (2.0)\n"
+            "  Downloading tool-1.0-py3-none-any.whl\n"
             "WARNING: tool 1.5 has no wheel that can be used here: 1.0 is taken\n"
-            "  Downloading tool-1.0-py3-none-any.whl\nInstalling collected packages: tool\n"
+            "Installing collected packages: tool\n"
             "Successfully installed tool-1.0\n")
       << result.stderr_data;
 }

@@ -14,7 +14,7 @@ from ._vendor.resolvelib import Resolver as Search
 MAX_ROUNDS = 20000
 MAX_LOOKS = 150  # versions of an index whose requirements are read in a search
 MAX_FRUITLESS = 20  # versions that want a name that nobody has, until that is the answer
-MAX_FRUITLESS_SOURCES = 40  # the same of one that is there and cannot be built: older versions did without it
+MAX_FRUITLESS_NATIVE = 40  # the same of one that needs native code: older versions did without it
 GONE = (404, 410)  # what a server says of a file that its page names and it has not
 
 # What marks of requirements are judged by; `extra` is added.
@@ -126,7 +126,8 @@ class Resolver:
             yield have
         elif not given and not self._candidates(key):
             self.fruitless[key] += 1
-            if self.fruitless[key] > (MAX_FRUITLESS_SOURCES if key in self.not_buildable else MAX_FRUITLESS):
+            is_native = key in self.not_buildable or key in native_packages.BY_DISTRIBUTION
+            if self.fruitless[key] > (MAX_FRUITLESS_NATIVE if is_native else MAX_FRUITLESS):
                 self._not_found(needs[0])
 
     def _candidates(self, key, sources=None):
@@ -211,8 +212,10 @@ class Resolver:
     def _not_found(self, need):
         name = need.requirement.name
         because = f" (required by {need.parent})" if need.parent else ""
-        if instead := native_packages.BY_DISTRIBUTION.get(need.key):
-            raise NotFound(f"ERROR: No matching distribution found for {name}{because}\n{native_packages.sentence(name, instead)}")
+        # Who requires it may be known by a name that says more: polars, and not polars-runtime-32.
+        for key, known in ((need.key, name), (need.parent, need.parent)):
+            if instead := native_packages.BY_DISTRIBUTION.get(key):
+                raise NotFound(f"ERROR: No matching distribution found for {name}{because}\n{native_packages.sentence(known, instead)}")
         if need.key in self.not_buildable:
             raise NotBuildable(self.not_buildable[need.key])
         for source in self.sources:
