@@ -32,6 +32,7 @@
 #include "doors/e2b/e2b_door.h"
 #include "doors/grading/grading_door.h"
 #include "doors/http/login_cookies.h"
+#include "doors/http/message.h"
 #include "doors/mcp/http_door.h"
 #include "doors/mcp/hub.h"
 #include "doors/remote/remote_door.h"
@@ -252,6 +253,16 @@ std::string request_of(std::string_view& text) {
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
+// By the protocols of E2B's agent and interpreter 500 also says what a client did wrong.
+bool may_fail(std::string_view request) {
+  std::string_view head = request.substr(0, request.find("\n\n"));
+  while (!head.empty()) {
+    const std::string_view line = fuzz::next_piece(head);
+    if (http::same_text(line.substr(0, line.find(':')), "E2b-Sandbox-Port")) return true;
+  }
+  return false;
+}
+
 class Client {
  public:
   explicit Client(WholeServer& server) {
@@ -294,9 +305,7 @@ void ask(WholeServer& server, std::string_view input, Names& names, std::vector<
   client.say(request_of(text));
   if (goes_away) return;
   const std::string answer = client.hear(text.empty() ? patience : at_once);
-  // By the protocols of E2B's agent and interpreter it also says what a client did wrong.
-  const bool may_fail = request.find("E2b-Sandbox-Port") != request.npos;
-  CLOCHE_CHECK(may_fail || !answer.starts_with("HTTP/1.1 500 "));
+  CLOCHE_CHECK(may_fail(request) || !answer.starts_with("HTTP/1.1 500 "));
   names.learn(answer);
   while (!text.empty()) {
     client.say(web_socket_frame(names.put_in(fuzz::next_piece(text))));
