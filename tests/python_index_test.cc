@@ -55,6 +55,7 @@ def source(name, version, *requires):
     pages.setdefault(name, []).append({"filename": file, "url": f"../../f/{file}", "hashes": {"sha256": hashlib.sha256(data).hexdigest()}})
 add("maker", "1.0", tag="py3-none-win_amd64"); source("maker", "1.0"); source("rusty", "1.0", "maker"); source("rusty", "0.9", "maker")
 add("polars", "1.0", ["polars-runtime-32"], meta=True)
+add("needy", "1.0"); add("needy", "2.0", ["odd"], meta=True); source("odd", "1.0", "absent-tool")
 add("modern", "1.0"); add("modern", "2.0", ["rusty"], meta=True); add("modern", "2.1", ["rusty"], meta=True)
 for version in sys.argv[2:]: add("heavy", version, ["lib<1"] if version > "1" else [], load=7 << 20)
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -147,6 +148,21 @@ grep -o '/f/.*gz' log | sort | uniq -c; kill %1)sh"});
                 "sandbox of the linux engine, where pip install has it.\n"
                 "      1 /f/rusty-1.0.tar.gz\n")
       << result.stderr_data;
+}
+
+// What an index that does not answer may have is not taken for missing.
+TEST(PipIndex, TakesNoOlderVersionWhereAnIndexDoesNotAnswer) {
+  const auto sandbox = make_sandbox({.environment = {
+                                         {"PIP_INDEX_URL", "http://127.0.0.1:8080/simple"},
+                                         {"PIP_RETRIES", "0"},
+                                     }});
+  ASSERT_TRUE(sandbox->files().write("/workspace/index.py", index_program));
+  const RunResult result = sandbox->run({.script = R"sh(
+mkfifo up; mkdir w; (cd w; exec python3 ../index.py serve) >up 2>log & read line <up
+pip install -q --extra-index-url http://127.0.0.1:9/simple needy; echo $?
+pip install -q needy; echo $?; python3 -c 'import needy; print(needy.version)'; kill %1)sh"});
+  EXPECT_EQ(result.stdout_data, "1\n0\n1.0\n") << result.stderr_data;
+  EXPECT_THAT(result.stderr_data, HasSubstr("odd-1.0.tar.gz cannot be built"));
 }
 
 // What is printed stands in its order where both streams are one: an error is the last.

@@ -18,6 +18,12 @@ class NotFound(Missing):
     lead = ""
 
 
+class NotAsked(PipError):
+    """A name that may be in an index that could not be asked."""
+
+    lead = ""
+
+
 class NotBuildable(Missing):
     """A source that takes a compiler, or another program that is not here."""
 

@@ -3,7 +3,7 @@ import collections
 
 from _cloche.libraries import native_packages
 
-from ._errors import Missing, NotBuildable, NotFound, PipError
+from ._errors import Missing, NotAsked, NotBuildable, NotFound, PipError
 from ._fetch import FetchError
 from ._vendor.packaging.requirements import Requirement
 from ._vendor.packaging.utils import canonicalize_name
@@ -221,19 +221,21 @@ class Resolver:
         for source in self.sources:
             if problem := getattr(source, "unfit", {}).get(need.key):
                 raise Missing(problem)
-        asked = [f"ERROR: {source.problem}\n" for source in self.sources if getattr(source, "problem", "")]
+        problems = [f"ERROR: {source.problem}\n" for source in self.sources if getattr(source, "problem", "")]
         available = ", ".join(self.registry.names()) or "none: this build ships no packages"
-        raise NotFound(f"{''.join(dict.fromkeys(asked))}ERROR: No matching distribution found for {name}{because}\n"
-                       f"Package not found. Available: {available}")
+        kind = NotAsked if problems else NotFound
+        raise kind(f"{''.join(dict.fromkeys(problems))}ERROR: No matching distribution found for {name}{because}\n"
+                   f"Package not found. Available: {available}")
 
     def _no_version(self, need, found):
         versions = ", ".join(map(str, sorted({candidate.version for candidate in found}))) or "none"
         because = f" (required by {need.parent})" if need.parent else ""
         limits = "".join(f",{limit.requirement.specifier}" for limit in self.limits.get(need.key, ()) if limit.requirement.specifier)
         text = f"{need.requirement.name}{need.requirement.specifier}{limits}"
-        asked = [f"{source.problem}\nERROR: " for source in self.sources if getattr(source, "problem", "")]
-        raise Missing(f"{''.join(dict.fromkeys(asked))}Could not find a version that satisfies the requirement {text}{because} "
-                       f"(from versions: {versions})\nERROR: No matching distribution found for {text}")
+        problems = [f"{source.problem}\nERROR: " for source in self.sources if getattr(source, "problem", "")]
+        kind = PipError if problems else Missing
+        raise kind(f"{''.join(dict.fromkeys(problems))}Could not find a version that satisfies the requirement {text}{because} "
+                   f"(from versions: {versions})\nERROR: No matching distribution found for {text}")
 
     def _order(self, mapping):
         """What is to be done, and what is there, each after what it requires."""
