@@ -3,7 +3,7 @@ import argparse
 import os
 import sys
 
-from . import _build, _settings
+from . import _settings
 from ._errors import Missing, PipError
 from ._version import __version__
 
@@ -162,7 +162,7 @@ def _guarded(command, words):
         return _perform(command, words)
     except PipError as error:
         print(error.lead + str(error), file=sys.stderr)
-        return _build.MISSING_STATUS if isinstance(error, Missing) and _build.depth() else error.status
+        return _status_of(error)
     except SystemExit as request:
         return request.code if isinstance(request.code, int) else 1
     except KeyboardInterrupt:
@@ -173,6 +173,15 @@ def _guarded(command, words):
     except MemoryError:
         print("ERROR: this sandbox has too little memory for that", file=sys.stderr)
         return 1
+
+
+def _status_of(error):
+    """What a pip that installs what builds something tells by, whether there is nothing that it can use."""
+    if isinstance(error, Missing):
+        from . import _build
+        if _build.depth():
+            return _build.MISSING_STATUS
+    return error.status
 
 
 def _perform(command, words):
