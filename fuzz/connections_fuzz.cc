@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -22,6 +21,7 @@
 #include "doors/http/answer_stream.h"
 #include "doors/http/connection.h"
 #include "doors/http/h2/client_testing.h"
+#include "doors/http/plain_client_testing.h"
 #include "doors/http/web_socket.h"
 
 namespace {
@@ -134,12 +134,10 @@ void serve(const std::string& input, std::size_t piece) {
   host.on_handle = [&](Request request, const ExchangePtr& exchange) {
     application.answer(std::move(request), exchange);
   };
-  std::array<int, 2> ends{};
-  CLOCHE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
-  UniqueFd client(ends[0]);
-  boost::asio::ip::tcp::socket socket(loop.context());
-  socket.assign(boost::asio::ip::tcp::v4(), ends[1]);
-  std::shared_ptr<Connection> connection = make_plain_connection(host, loop, std::move(socket));
+  ConnectedPair pair = connected_pair(loop);
+  UniqueFd& client = pair.client;
+  std::shared_ptr<Connection> connection =
+      make_plain_connection(host, loop, std::move(pair.server));
   const auto run = [&] {
     loop.context().restart();
     while (loop.context().poll() > 0) {

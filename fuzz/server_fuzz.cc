@@ -29,10 +29,12 @@
 #include "cloche/engine.h"
 #include "doors/console/console_door.h"
 #include "doors/e2b/boxes.h"
+#include "doors/e2b/connect_wire.h"
 #include "doors/e2b/e2b_door.h"
 #include "doors/grading/grading_door.h"
 #include "doors/http/login_cookies.h"
 #include "doors/http/message.h"
+#include "doors/http/plain_client_testing.h"
 #include "doors/mcp/http_door.h"
 #include "doors/mcp/hub.h"
 #include "doors/remote/remote_door.h"
@@ -204,31 +206,11 @@ class Names {
   std::map<std::string, std::string> texts_;
 };
 
-std::string web_socket_frame(std::string_view text) {
-  constexpr std::size_t short_most = 125;
-  constexpr int long_length = 126;
-  constexpr int is_masked = 0x80;
+// The number of a terminal begins with a zero.
+std::string message_of(std::string_view text) {
   constexpr int whole_text = 0x81;
   constexpr int whole_binary = 0x82;
-  // The number of a terminal begins with a zero.
-  std::string frame{static_cast<char>(text.starts_with('\0') ? whole_binary : whole_text)};
-  if (text.size() <= short_most) {
-    frame += static_cast<char>(is_masked | static_cast<int>(text.size()));
-  } else {
-    frame += static_cast<char>(is_masked | long_length);
-    frame += static_cast<char>(text.size() >> 8U);
-    frame += static_cast<char>(text.size());
-  }
-  frame.append(4, '\0');  // the mask
-  return frame.append(text);
-}
-
-// A Connect envelope: flags and length.
-std::string in_envelope(std::string_view message) {
-  std::string envelope{'\0'};
-  for (int shift = 24; shift >= 0; shift -= 8)
-    envelope += static_cast<char>(message.size() >> static_cast<unsigned>(shift));
-  return envelope.append(message);
+  return http::masked_frame(text.starts_with('\0') ? whole_binary : whole_text, text);
 }
 
 // A request from its lines, and what is left of them: the messages of a WebSocket.
@@ -247,7 +229,7 @@ std::string request_of(std::string_view& text) {
            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n" +
            fields + "\r\n";
   }
-  const std::string body = is_stream ? in_envelope(text) : std::string(text);
+  const std::string body = is_stream ? e2b::frame_of(text) : std::string(text);
   text = {};
   return std::string(first) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + fields +
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
@@ -308,27 +290,26 @@ void ask(WholeServer& server, std::string_view input, Names& names, std::vector<
   CLOCHE_CHECK(may_fail(request) || !answer.starts_with("HTTP/1.1 500 "));
   names.learn(answer);
   while (!text.empty()) {
-    client.say(web_socket_frame(names.put_in(fuzz::next_piece(text))));
+    client.say(message_of(names.put_in(fuzz::next_piece(text))));
     names.learn(client.hear(at_once));
   }
   clients.push_back(std::move(client));
 }
 
-// Whose programs are compiled already: a server that ends waits for what is being compiled.
-Engine& prepared_engine() {
-  static Engine engine({});
-  engine.prepare();
-  return engine;
-}
+// Its programs are compiled already: a server that ends waits for what is being compiled.
+struct Prepared {
+  Engine engine{{}};
+  Prepared() { engine.prepare(); }
+};
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static Engine& engine = prepared_engine();
+  static Prepared prepared;
   std::string_view input(reinterpret_cast<const char*>(data), size);
   std::vector<Client> clients;
   Names names;
-  WholeServer server(engine);
+  WholeServer server(prepared.engine);
   for (std::size_t count = 0; count < most_requests && !input.empty(); ++count)
     ask(server, fuzz::next_piece(input, "\n---\n"), names, clients);
   return 0;

@@ -74,14 +74,18 @@ if len(sys.argv) > 1:
     server.serve_forever()
 )py";
 
+// A script in a sandbox where the index is served; `heavy`: versions of that package that it has.
+RunResult run_beside_index(const std::string& script, const std::string& heavy = "",
+                           SandboxOptions options = {}) {
+  options.environment = {{"PIP_INDEX_URL", "http://127.0.0.1:8080/simple"}, {"PIP_RETRIES", "0"}};
+  const auto sandbox = make_sandbox(options);
+  EXPECT_TRUE(sandbox->files().write("/workspace/index.py", index_program));
+  return sandbox->run({.script = "mkfifo up; mkdir w; (cd w; exec python3 ../index.py serve " +
+                                 heavy + ") >up 2>log & read line <up" + script + "; kill %1"});
+}
+
 TEST(PipIndex, ResolvesChecksAndKeepsWhatItFetches) {
-  const auto sandbox = make_sandbox({.environment = {
-                                         {"PIP_INDEX_URL", "http://127.0.0.1:8080/simple"},
-                                         {"PIP_RETRIES", "0"},
-                                     }});
-  ASSERT_TRUE(sandbox->files().write("/workspace/index.py", index_program));
-  const RunResult result = sandbox->run({.script = R"sh(
-mkfifo up; mkdir w; (cd w; exec python3 ../index.py serve) >up 2>log & read line <up
+  const RunResult result = run_beside_index(R"sh(
 versions() { python3 -c 'import sys
 for n in sys.argv[1:]: print(n, __import__(n).version, end=" ")
 print()' "$@"; }
@@ -95,7 +99,7 @@ for what in 'lib>=9' native source bad 'lib>=2 app==1.0' away; do pip install $w
 sum=$(sha256sum w/lib-2.0-py3-none-any.whl); echo "lib==2.0 --hash=sha256:${sum%% *}" > r.txt
 pip install -q -r r.txt && versions lib
 echo "lib==1.0 --hash=sha256:${sum%% *}" > r.txt; pip install -r r.txt; pip install --require-hashes -q lib
-pip index versions lib; pip install --no-index speedy | cat; kill %1)sh"});
+pip index versions lib; pip install --no-index speedy | cat)sh");
   EXPECT_EQ(result.stdout_data,
             "app 2.0 lib 2.0 other 1.0 speedy 0.1 \napp 1.0 lib 1.5 \nlib 3.0a1 \nlib 2.1 \n"
             "0 fetched\nlost 1.0 \nonce 1.0 \n1\n  Downloading source-1.0.tar.gz\n  Downloading "
@@ -121,17 +125,11 @@ pip index versions lib; pip install --no-index speedy | cat; kill %1)sh"});
 // A source that takes what is not here to be built is not tried again, nor what would build it: older
 // versions did without.
 TEST(PipIndex, TakesAVersionThatDoesWithoutWhatCannotBeBuilt) {
-  const auto sandbox = make_sandbox({.environment = {
-                                         {"PIP_INDEX_URL", "http://127.0.0.1:8080/simple"},
-                                         {"PIP_RETRIES", "0"},
-                                     }});
-  ASSERT_TRUE(sandbox->files().write("/workspace/index.py", index_program));
-  const RunResult result = sandbox->run({.script = R"sh(
-mkfifo up; mkdir w; (cd w; exec python3 ../index.py serve) >up 2>log & read line <up
+  const RunResult result = run_beside_index(R"sh(
 pip install modern 2>err | tail -1; cat err
 pip install 'modern>=2' 2>&1 | tail -3; pip install rusty 2>&1 | tail -3
 pip install polars 2>&1 | cut -d: -f1,2
-grep -o '/f/.*gz' log | sort | uniq -c; kill %1)sh"});
+grep -o '/f/.*gz' log | sort | uniq -c)sh");
   constexpr const char* cannot =
       "ERROR: rusty-1.0.tar.gz cannot be built: what builds it (maker) cannot be installed\n"
       "ERROR: maker-1.0-py3-none-win_amd64.whl is not a supported wheel on this platform: it has "
@@ -152,29 +150,17 @@ grep -o '/f/.*gz' log | sort | uniq -c; kill %1)sh"});
 
 // What an index that does not answer may have is not taken for missing.
 TEST(PipIndex, TakesNoOlderVersionWhereAnIndexDoesNotAnswer) {
-  const auto sandbox = make_sandbox({.environment = {
-                                         {"PIP_INDEX_URL", "http://127.0.0.1:8080/simple"},
-                                         {"PIP_RETRIES", "0"},
-                                     }});
-  ASSERT_TRUE(sandbox->files().write("/workspace/index.py", index_program));
-  const RunResult result = sandbox->run({.script = R"sh(
-mkfifo up; mkdir w; (cd w; exec python3 ../index.py serve) >up 2>log & read line <up
+  const RunResult result = run_beside_index(R"sh(
 pip install -q --extra-index-url http://127.0.0.1:9/simple needy; echo $?
-pip install -q needy; echo $?; python3 -c 'import needy; print(needy.version)'; kill %1)sh"});
+pip install -q needy; echo $?; python3 -c 'import needy; print(needy.version)')sh");
   EXPECT_EQ(result.stdout_data, "1\n0\n1.0\n") << result.stderr_data;
   EXPECT_THAT(result.stderr_data, HasSubstr("odd-1.0.tar.gz cannot be built"));
 }
 
 // What is printed stands in its order where both streams are one: an error is the last.
 TEST(PipIndex, SaysWhatWentWrongLast) {
-  const auto sandbox = make_sandbox({.environment = {
-                                         {"PIP_INDEX_URL", "http://127.0.0.1:8080/simple"},
-                                         {"PIP_RETRIES", "0"},
-                                     }});
-  ASSERT_TRUE(sandbox->files().write("/workspace/index.py", index_program));
-  const RunResult result = sandbox->run({.script = R"sh(
-mkfifo up; mkdir w; (cd w; exec python3 ../index.py serve) >up 2>log & read line <up
-pip install bad 2>&1 | cut -c1-40; kill %1)sh"});
+  const RunResult result = run_beside_index(R"sh(
+pip install bad 2>&1 | cut -c1-40)sh");
   EXPECT_EQ(result.stdout_data,
             "  Downloading bad-1.0-py3-none-any.whl\nERROR: bad-1.0-py3-none-any.whl is damag\n")
       << result.stderr_data;
@@ -182,15 +168,11 @@ pip install bad 2>&1 | cut -c1-40; kill %1)sh"});
 
 // Files that were fetched only to see what they want take no room from what is installed.
 TEST(PipIndex, GivesUpFilesOfItsCacheForRoom) {
-  const auto sandbox = make_sandbox({.file_limit_bytes = 40 << 20,
-                                     .environment = {
-                                         {"PIP_INDEX_URL", "http://127.0.0.1:8080/simple"},
-                                         {"PIP_RETRIES", "0"},
-                                     }});
-  ASSERT_TRUE(sandbox->files().write("/workspace/index.py", index_program));
-  const RunResult result = sandbox->run({.script = R"sh(
-mkfifo up; mkdir w; (cd w; exec python3 ../index.py serve 1 2 3 4 5 6 7 8 9) >up 2>log & read line <up
-for name in heavy lib; do pip install -q $name && python3 -c "import $name; print($name.version)"; done; kill %1)sh"});
+  SandboxOptions options;
+  options.file_limit_bytes = 40 << 20;
+  const RunResult result = run_beside_index(R"sh(
+for name in heavy lib; do pip install -q $name && python3 -c "import $name; print($name.version)"; done)sh",
+                                            "1 2 3 4 5 6 7 8 9", options);
   EXPECT_EQ(result.stdout_data, "1\n2.0\n") << result.stderr_data;
 }
 

@@ -6,12 +6,12 @@
 #include <sys/socket.h>
 
 #include <array>
-#include <boost/asio/ip/tcp.hpp>
 #include <string>
 
 #include "base/check.h"
 #include "doors/http/connection.h"
 #include "doors/http/h2/client_testing.h"
+#include "doors/http/plain_client_testing.h"
 
 namespace cloche::http {
 namespace {
@@ -22,11 +22,7 @@ TEST(Relay, OfWhatTheHostCannotWatchTheClientGetsTheLastWords) {
   host.on_handle = [](const Request&, const std::shared_ptr<Exchange>& exchange) {
     exchange->relay_to(UniqueFd(::open("/", O_PATH | O_CLOEXEC)));
   };
-  std::array<int, 2> ends{};
-  CLOCHE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
-  const UniqueFd client(ends[0]);
-  boost::asio::ip::tcp::socket socket(loops[0].context());
-  socket.assign(boost::asio::ip::tcp::v4(), ends[1]);
+  auto [client, socket] = connected_pair(loops[0]);
   make_plain_connection(host, loops[0], std::move(socket))->start();
   const std::string request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
   CLOCHE_CHECK(::send(client.get(), request.data(), request.size(), 0) ==

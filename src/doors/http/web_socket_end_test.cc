@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 
 #include <array>
-#include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "base/unique_fd.h"
 #include "doors/http/connection.h"
 #include "doors/http/h2/client_testing.h"
+#include "doors/http/plain_client_testing.h"
 #include "doors/http/web_socket.h"
 
 namespace cloche::http {
@@ -21,17 +21,11 @@ constexpr std::string_view upgrade =
     "GET /w HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n";
 
-// A frame of a client, masked by zeros.
-std::string frame(int head, std::string_view payload) {
-  std::string bytes{static_cast<char>(head), static_cast<char>(0x80 | payload.size())};
-  bytes.append(4, '\0');
-  return bytes.append(payload);
-}
-std::string text(std::string_view payload) { return frame(0x81, payload); }
-std::string beginning_of_text() { return frame(0x01, "-"); }
-std::string no_frame() { return frame(0x85, "?"); }
-std::string pong() { return frame(0x8a, "??"); }
-std::string close_frame() { return frame(0x88, ""); }
+std::string text(std::string_view payload) { return masked_frame(0x81, payload); }
+std::string beginning_of_text() { return masked_frame(0x01, "-"); }
+std::string no_frame() { return masked_frame(0x85, "?"); }
+std::string pong() { return masked_frame(0x8a, "??"); }
+std::string close_frame() { return masked_frame(0x88, ""); }
 // What such a client hears: the code 4000, its reason, and the end.
 constexpr std::string_view closed_by_server =
     "\x88\x05\x0f\xa0"
@@ -65,14 +59,12 @@ class OpenSocket {
     host_.on_handle = [this, answers](Request request, const std::shared_ptr<Exchange>& exchange) {
       exchange->open_web_socket(std::move(request), "", std::make_shared<Closer>(alive_, answers));
     };
-    std::array<int, 2> ends{};
-    CLOCHE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
-    client_ = UniqueFd(ends[0]);
+    ConnectedPair pair = connected_pair(loop_);
+    client_ = std::move(pair.client);
     const int room = 1;  // the least that the kernel gives
-    CLOCHE_CHECK(::setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof room) == 0);
-    boost::asio::ip::tcp::socket socket(loop_.context());
-    socket.assign(boost::asio::ip::tcp::v4(), ends[1]);
-    make_plain_connection(host_, loop_, std::move(socket))->start();
+    CLOCHE_CHECK(
+        ::setsockopt(pair.server.native_handle(), SOL_SOCKET, SO_SNDBUF, &room, sizeof room) == 0);
+    make_plain_connection(host_, loop_, std::move(pair.server))->start();
     say(std::string(upgrade));
     CLOCHE_CHECK(heard().starts_with("HTTP/1.1 101"));
   }
